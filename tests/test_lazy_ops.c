@@ -125,12 +125,73 @@ static void add_functions(fusec_context *c) {
     FC_EXPECT_EQ_I64(fusec_extern_number(c, &d, NULL), FUSEC_INVALID);
 }
 
+/* Texts number 0 to 2, and what is refused where they are given. */
+static void add_texts(fusec_context *c) {
+    static const char *const names[2] = {"x", "y"}, *const none[2] = {"x", NULL};
+    static const char program[] = "def half(x, y) { return x/2, y }", *const texts[3] = {
+                                                                          "x + y", "x - y",
+                                                                          "half(x, y)"};
+    int64_t n = -1;
+    for (int i = 0; i < 6; i++) {
+        FC_EXPECT_OK_TEXT(fusec_text_number(c, i % 3 ? program : NULL, texts[i % 3], 2, names, &n),
+                          fusec_message(c));
+        FC_EXPECT_EQ_I64(n, i % 3);
+    }
+    FC_EXPECT_EQ_I64(fusec_text_number(c, NULL, "x +", 2, names, &n), FUSEC_SYNTAX);
+    FC_EXPECT_CONTAINS(fusec_message(c), "<expr>:1:4");
+    FC_EXPECT_EQ_I64(fusec_text_number(c, "def f(", "x", 2, names, &n), FUSEC_SYNTAX);
+    FC_EXPECT_CONTAINS(fusec_message(c), "<text>:1:7");
+    FC_EXPECT_EQ_I64(fusec_text_number(NULL, NULL, "x", 2, names, &n), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_text_number(c, NULL, NULL, 2, names, &n), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_text_number(c, NULL, "x", -1, names, &n), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_text_number(c, NULL, "x", 2, NULL, &n), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_text_number(c, NULL, "x", 2, none, &n), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_text_number(c, NULL, "x", 2, names, NULL), FUSEC_INVALID);
+}
+
+/* What is wrong where they are used: one of several results is taken, or all but that is refused.
+ */
+FC_TEST(lazy_ops, texts) {
+    fusec_context *c = capi_device("interp");
+    fusec_graph *g = NULL;
+    const int op = fusec_op_find("text");
+    static const struct {
+        int64_t start[3];
+        int rank, n;
+        fusec_status want;
+    } tries[] = {{{2, 0, 2}, 3, 2, FUSEC_OK},       {{2, 1, 2}, 3, 2, FUSEC_OK},
+                 {{2}, 1, 2, FUSEC_ARGUMENT_COUNT}, {{2, 0, 3}, 3, 2, FUSEC_ARGUMENT_COUNT},
+                 {{2, 2, 2}, 3, 2, FUSEC_INVALID},  {{2, -1, 2}, 3, 2, FUSEC_INVALID},
+                 {{2, 0, 65}, 3, 2, FUSEC_INVALID}, {{0}, 1, 1, FUSEC_ARGUMENT_COUNT},
+                 {{3}, 1, 2, FUSEC_INVALID},        {{-1}, 1, 2, FUSEC_INVALID},
+                 {{0, 0}, 2, 2, FUSEC_OK}};
+    FC_ASSERT_TRUE(c != NULL);
+    add_texts(c);
+    FC_ASSERT_OK_TEXT(fusec_graph_new(c, &g), "");
+    for (size_t i = 0; i < FC_COUNT(tries); i++) {
+        fusec_attr a = FUSEC_ATTR_INIT;
+        double got = 0;
+        fusec_graph_reset(g);
+        const fusec_value v[2] = {fusec_const(g, FUSEC_F64, 3), fusec_const(g, FUSEC_F64, 4)};
+        a.start = tries[i].start;
+        a.rank = tries[i].rank;
+        const fusec_value r = fusec_op(g, op, tries[i].n, v, &a);
+        FC_EXPECT_EQ_I64(fusec_graph_status(g), tries[i].want);
+        if (tries[i].want) continue;
+        FC_EXPECT_OK_TEXT(fusec_read(r, &got, sizeof got), fusec_message(c));
+        FC_EXPECT_TRUE(got == (i == 0 ? 1.5 : i == 1 ? 4 : 7));
+    }
+    fusec_graph_free(g);
+    fusec_context_free(c);
+}
+
 FC_TEST(lazy_ops, of_a_graph_and_of_none_are_the_same) {
     fusec_context *c = capi_device("interp");
     fusec_graph *g = NULL;
     int seen = 0;
     FC_ASSERT_TRUE(c != NULL);
     add_functions(c);
+    add_texts(c);
     FC_ASSERT_OK_TEXT(fusec_graph_new(c, &g), "");
     for (int op = 0; op < fusec_op_count(); op++) {
         if (fusec_op_arity(op) == -1) continue;

@@ -67,6 +67,8 @@ struct fusec_context {
     fc_device *device;    /* NULL until it is needed */
     char *notice;
     fc_plans plans;
+    FC_VEC(struct fc_text *) texts; /* by number (texts.c) */
+    pthread_mutex_t texts_lock;
     fusec_dtype default_float;
     struct { /* values of no graph (lazy.h) */
         pthread_mutex_t lock;
@@ -77,6 +79,7 @@ struct fusec_context {
     atomic_ullong stamps; /* handed out to graphs: tell values from those of before a reset */
 };
 
+void fc_texts_free(fusec_context *c);
 fusec_status fc_open_device(fusec_context *c, fc_device **out, fc_error *e);
 
 /* The program of an expression with this structure; NULL: it is new, and fc_plans_make plans what

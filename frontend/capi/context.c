@@ -93,6 +93,7 @@ fusec_status fusec_context_new(const fusec_options *options, fusec_context **out
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->plans.lock, NULL);
     pthread_mutex_init(&c->lazy.lock, NULL);
+    pthread_mutex_init(&c->texts_lock, NULL);
     c->default_float = o.default_float ? (fusec_dtype)o.default_float : FUSEC_F32;
     atomic_init(&c->stamps, 0);
     fc_config config;
@@ -109,6 +110,7 @@ void fusec_context_free(fusec_context *c) {
     fc_alloc alloc = c->alloc;
     fc_lazy_pool_free(c);
     fc_plans_free(c);
+    fc_texts_free(c);
     if (c->runtime) fc_context_free(c->runtime);
     fc_free(&alloc, c->notice);
     fc_free(&alloc, c->device_name);
@@ -120,6 +122,7 @@ void fusec_context_free(fusec_context *c) {
     fc_free(&alloc, c->cpu);
     pthread_mutex_destroy(&c->plans.lock);
     pthread_mutex_destroy(&c->lazy.lock);
+    pthread_mutex_destroy(&c->texts_lock);
     pthread_mutex_destroy(&c->lock);
     fc_free(&alloc, c);
 }

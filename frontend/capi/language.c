@@ -142,7 +142,8 @@ static fusec_status find_extern(void *ctx, const fc_extern *declared, const fc_e
 }
 
 static fc_extern_source externs_of(const fusec_module *m) {
-    return (fc_extern_source){find_extern, (void *)(uintptr_t)m, "give it with fusec_module_extern"};
+    return (fc_extern_source){find_extern, (void *)(uintptr_t)m,
+                              "give it with fusec_module_extern"};
 }
 
 fusec_status fusec_module_extern(fusec_module *m, const fusec_extern_desc *desc) {
@@ -257,7 +258,7 @@ static fusec_status compile_text(fusec_graph *g, const fc_lang_request *rq, int 
     return s;
 }
 
-enum { FEW = 16, MOST_RESULTS = 64 };
+enum { FEW = 16 };
 
 static fusec_status bind_names(fusec_graph *g, int n, const char *const *names,
                                const fusec_value *values, fc_lang_input *in, fc_error *e) {
@@ -278,49 +279,68 @@ static fusec_status bind_names(fusec_graph *g, int n, const char *const *names,
     return FUSEC_OK;
 }
 
-static fusec_status compile_expr(fusec_graph *g, const fusec_module *m, const char *text,
-                                 const fc_lang_input *in, int n, int nresults, fc_node *out,
-                                 fc_error *e) {
-    fc_source source;
-    fc_ast ast = {0};
+static fusec_status compile_ast(fusec_graph *g, const fusec_module *m, const fc_ast *ast,
+                                const fc_lang_input *in, int n, int nresults, fc_node *out,
+                                fc_error *e) {
     fc_diags ds;
+    const fc_extern_source externs = externs_of(m);
+    const fc_lang_request rq = {.program = m ? &m->ast : NULL,
+                                .externs = m ? &externs : NULL,
+                                .snippet = ast,
+                                .inputs = in,
+                                .input_count = (size_t)n,
+                                .complete = true,
+                                .default_float = g->ir.default_float,
+                                .mode = g->ctx->runtime->config.mode};
     fc_diags_init(&ds, g->ir.alloc);
-    fusec_status s = fc_source_init(&source, g->ir.alloc, "<expr>", text, strlen(text), e);
-    const bool read = !s;
-    if (!s) {
-        const fc_extern_source externs = externs_of(m);
-        fc_lang_request rq = {.program = m ? &m->ast : NULL,
-                              .externs = m ? &externs : NULL,
-                              .snippet = &ast,
-                              .inputs = in,
-                              .input_count = (size_t)n,
-                              .complete = true,
-                              .default_float = g->ir.default_float,
-                              .mode = g->ctx->runtime->config.mode};
-        s = fc_parse_snippet(&source, &ds, &ast);
-        if (!s) s = compile_text(g, &rq, nresults, out, &ds);
-        if (s) s = fc_language_failed(&ds, g->ir.alloc, s, e);
-    }
-    fc_ast_free(&ast);
-    if (read) fc_source_free(&source);
+    fusec_status s = compile_text(g, &rq, nresults, out, &ds);
+    if (s) s = fc_language_failed(&ds, g->ir.alloc, s, e);
     fc_diags_free(&ds);
+    return s;
+}
+
+static fusec_status bind_and_compile(fusec_graph *g, const fusec_module *m, const fc_ast *ast,
+                                     int n, const char *const *names, const fusec_value *values,
+                                     int nresults, fc_node *out, fc_error *e) {
+    fc_lang_input few[FEW], *in = few;
+    if (n > FEW && !(in = fc_malloc(g->ir.alloc, (size_t)n * sizeof *in))) return fc_oom(e);
+    fusec_status s = bind_names(g, n, names, values, in, e);
+    if (!s) s = compile_ast(g, m, ast, in, n, nresults, out, e);
+    if (in != few) fc_free(g->ir.alloc, in);
+    return s;
+}
+
+fusec_status fc_language_values(fusec_graph *g, const fusec_module *m, const fc_ast *ast, int n,
+                                const char *const *names, const fusec_value *values, int nresults,
+                                fusec_value *results) {
+    fc_error e = {0};
+    fc_node out[FC_MOST_RESULTS];
+    const fusec_status s = bind_and_compile(g, m, ast, n, names, values, nresults, out, &e);
+    if (s && !g->ir.error.code) g->ir.error = e;
+    for (int i = 0; !s && i < nresults; i++) results[i] = fc_value(g, out[i]);
     return s;
 }
 
 static fusec_status expr(fusec_graph *g, const fusec_module *m, const char *text, int n,
                          const char *const *names, const fusec_value *values, int nresults,
                          fc_node *out, fc_error *e) {
-    fc_lang_input few[FEW], *in = few;
+    fc_source source;
+    fc_ast ast = {0};
+    fc_diags ds;
     if (g->ir.error.code) return *e = g->ir.error, e->code;
     if (!text || n < 0 || (n && (!names || !values)))
         return fc_fail(e, FUSEC_INVALID, "fusec_expr: %s",
                        text ? "names or values are NULL" : "the text is NULL");
     if (m && m->ctx != g->ctx)
         return fc_fail(e, FUSEC_INVALID, "fusec_expr: the module belongs to another context");
-    if (n > FEW && !(in = fc_malloc(g->ir.alloc, (size_t)n * sizeof *in))) return fc_oom(e);
-    fusec_status s = bind_names(g, n, names, values, in, e);
-    if (!s) s = compile_expr(g, m, text, in, n, nresults, out, e);
-    if (in != few) fc_free(g->ir.alloc, in);
+    FC_TRY(fc_source_init(&source, g->ir.alloc, "<expr>", text, strlen(text), e));
+    fc_diags_init(&ds, g->ir.alloc);
+    fusec_status s = fc_parse_snippet(&source, &ds, &ast);
+    if (s) s = fc_language_failed(&ds, g->ir.alloc, s, e);
+    if (!s) s = bind_and_compile(g, m, &ast, n, names, values, nresults, out, e);
+    fc_diags_free(&ds);
+    fc_ast_free(&ast);
+    fc_source_free(&source);
     return s;
 }
 
@@ -328,9 +348,9 @@ fusec_status fusec_module_expr(const fusec_module *m, fusec_graph *g, const char
                                const char *const *names, const fusec_value *values, int nresults,
                                fusec_value *results) {
     fc_error e = {0};
-    fc_node out[MOST_RESULTS];
+    fc_node out[FC_MOST_RESULTS];
     if (!g) return fc_report_text(FUSEC_INVALID, "fusec_expr: the graph is NULL");
-    if (nresults < 0 || nresults > MOST_RESULTS || (nresults && !results))
+    if (nresults < 0 || nresults > FC_MOST_RESULTS || (nresults && !results))
         return fc_report_text(FUSEC_INVALID, "fusec_expr: %d results", nresults);
     for (int i = 0; i < nresults; i++) results[i] = fc_value(g, FC_NONODE);
     const fusec_status s = expr(g, m, text, n, names, values, nresults, out, &e);

@@ -5,6 +5,7 @@
  * In: a call whose attributes were checked against the row. Out: a value of the graph. */
 #include "frontend/capi/lazy.h"
 
+#include "frontend/capi/language.h"
 #include "runtime/external.h"
 
 /* ---- conversions and views ------------------------------------------------------------------- */
@@ -195,6 +196,19 @@ static fusec_value external(const fc_lazy_call *c) {
     return fc_value(c->g, g->error.code ? FC_NONODE : fc_build_extern(g, x, in));
 }
 
+/* ---- texts of the language ------------------------------------------------------------------- */
+
+/* start: its number; which of how many results, or nothing of it. */
+static fusec_value text(const fc_lazy_call *c) {
+    const int64_t *s = c->a->start;
+    const bool all = c->a->rank == 3;
+    const int which = all && s[1] >= 0 && s[1] < FC_MOST_RESULTS ? (int)s[1]
+                      : all                                      ? -1
+                                                                 : 0,
+              results = all && s[2] > 0 && s[2] <= FC_MOST_RESULTS ? (int)s[2] : !all;
+    return fc_text_value(c->g, s[0], c->n, c->v, which, results);
+}
+
 /* ---- stores at indices ----------------------------------------------------------------------- */
 
 static fusec_value scatter(const fc_lazy_call *c) {
@@ -257,6 +271,9 @@ static const fc_lazy_row rows[FC_OPS_WITH_COMPOSITES] = {
                       "sums of products by letters of axes: text \"ik,kj->ij\""},
     [FC_OP_EXTERN_NUMBER] = {external, FC_ANY_ARITY, START, "extern",
                              "function number start[0] of the user (fusec_extern_number)"},
+    [FC_OP_TEXT_NUMBER] = {text, FC_ANY_ARITY, LIST, "text",
+                           "text number start[0] of the language (fusec_text_number); of several "
+                           "results start[1] of start[2]"},
     [FC_OP_TAKE_AXIS] = {take, 2, AXIS, "take", "the axes of the indices in place of axes[0]"},
     [FC_OP_TAKE_ALONG] = {take_along, 2, AXIS, "take_along",
                           "elements along axes[0] at indices as large"},

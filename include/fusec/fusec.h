@@ -607,7 +607,7 @@ FUSEC_API fusec_status fusec_lazy_scalar(fusec_context *ctx, fusec_dtype t, cons
  * "permute", "slice", "iota", "matmul", "take", "take_along", "pad", "roll", "tile", "repeat",
  * "window", "concat", "stack", "cumsum" and its like, "sort", "argsort", "searchsorted", "einsum",
  * "bits", "uniform", "normal", "randint", "bernoulli", "permutation", "real", "imag", "conj",
- * "angle", "complex", "nextafter", "spacing", "extern", whose operands and attributes fusec_op_doc says. -1: there is none. Names
+ * "angle", "complex", "nextafter", "spacing", "extern", "text", whose operands and attributes fusec_op_doc says. -1: there is none. Names
  * and numbers from 0 to fusec_op_count() - 1; the name of a number without operation is NULL. */
 FUSEC_API int fusec_op_find(const char *name);
 FUSEC_API int fusec_op_count(void);
@@ -866,6 +866,14 @@ FUSEC_API fusec_value fusec_expr(fusec_graph *g, const char *text, int n, const 
 FUSEC_API fusec_status fusec_module_expr(const fusec_module *m, fusec_graph *g, const char *text,
                                          int n, const char *const *names, const fusec_value *values,
                                          int nresults, fusec_value *results);
+
+/* Such a text for values of no graph: its number, for the operation "text" (fusec_lazy_op, fusec_op),
+ * whose operands are the values of the names in this order, and whose start[0] is the number. Of a
+ * text with several results start[1] says which, and start[2] how many. `program` has definitions;
+ * NULL: none. Equal texts have one number, as long as the context; a text that does not parse is
+ * refused here, what it says of its operands where it is used. */
+FUSEC_API fusec_status fusec_text_number(fusec_context *ctx, const char *program, const char *text,
+                                         int n, const char *const *names, int64_t *number);
 
 /* ---- functions of the caller inside kernels ----------------------------------------------------
  *

@@ -35,6 +35,7 @@ from ._namespace import VERSION as __array_api_version__
 from ._namespace import __array_namespace_info__
 from ._grad import *  # noqa: F401,F403
 from ._extern import *  # noqa: F401,F403
+from ._kernels import *  # noqa: F401,F403
 from ._jit import Jit, eval, explain, jit
 from ._expression import evaluate
 from . import _methods  # noqa: F401

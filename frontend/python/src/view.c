@@ -303,7 +303,28 @@ static PyObject *extern_number(PyObject *module, PyObject *args) {
     return s ? fx_raise(s) : PyLong_FromLongLong(number);
 }
 
+/* text_number(device, program or None, text, names): a text of the language for op("text", ...,
+ * start=(number,)) on this device. */
+static PyObject *text_number(PyObject *module, PyObject *args) {
+    int device;
+    const char *program, *text, *names[FX_MAX_ARGS];
+    PyObject *list;
+    int64_t number;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "izsO!", &device, &program, &text, &PyTuple_Type, &list))
+        return NULL;
+    const Py_ssize_t n = PyTuple_Size(list);
+    if (n > FX_MAX_ARGS) return PyErr_Format(PyExc_ValueError, "%zd names are too many", n);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!(names[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(list, i), NULL))) return NULL;
+    fusec_context *ctx = fx_context(device);
+    if (!ctx) return NULL;
+    const fusec_status s = fusec_text_number(ctx, program, text, (int)n, names, &number);
+    return s ? fx_raise(s) : PyLong_FromLongLong(number);
+}
+
 static PyMethodDef functions[] = {
+    {"text_number", text_number, METH_VARARGS, NULL},
     {"extern_number", extern_number, METH_VARARGS, NULL},
     {"cast", cast, METH_VARARGS, NULL},
     {"reduce", reduce, METH_VARARGS, NULL},
