@@ -181,3 +181,44 @@ FC_TEST(fake_cuda, what_the_plain_allocator_has_not_the_pool_may_have) {
     FC_EXPECT_EQ_I64(m.fake->memory, 0);
     fake_machine_close(&m);
 }
+
+/* "Not found" of anything but a kernel in its code is no unknown name. */
+FC_TEST(fake_cuda, what_else_is_not_found) {
+    fake_machine m;
+    fusec_context *ctx = NULL;
+    void *mem = NULL;
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    FC_ASSERT_OK_TEXT(capi_open("cuda", 1, &ctx), fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(fusec_device_alloc(ctx, 64, &mem), fusec_message(ctx));
+    m.fake->fail_in = NULL;
+    m.fake->fail_at = 1;
+    m.fake->result = 500;
+    FC_EXPECT_EQ_I64(fusec_memory_trim(ctx, 0), FUSEC_DRIVER);
+    FC_EXPECT_EQ_I64(m.fake->fired, 1);
+    fusec_device_free(ctx, mem);
+    fusec_context_free(ctx);
+    fake_machine_close(&m);
+}
+
+/* Statistics are all there, or 0: the driver may fail at any of them. */
+FC_TEST(fake_cuda, statistics_of_the_pool_are_whole) {
+    fake_machine m;
+    fusec_context *ctx = NULL;
+    void *mem = NULL;
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    FC_ASSERT_OK_TEXT(capi_open("cuda", 1, &ctx), fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(fusec_device_alloc(ctx, 64, &mem), fusec_message(ctx));
+    for (int at = 0; at <= 4; at++) {
+        fusec_memory_stats s = FUSEC_MEMORY_STATS_INIT;
+        m.fake->fail_in = "cuMemPoolGetAttribute";
+        m.fake->fail_at = at;
+        m.fake->result = 1;
+        const fusec_status got = fusec_get_memory_stats(ctx, &s);
+        FC_EXPECT_OK_TEXT(got, fusec_message(ctx));
+        FC_EXPECT_EQ_I64(m.fake->fired, at);
+        if (at) FC_EXPECT_TRUE(!s.reserved && !s.reserved_most && !s.used && !s.used_most);
+    }
+    fusec_device_free(ctx, mem);
+    fusec_context_free(ctx);
+    fake_machine_close(&m);
+}

@@ -23,6 +23,10 @@ function fails (id, f)
   error ("there was no error %s", id);
 endfunction
 
+function x = assigned (x, v)
+  x(1:2) = v;
+endfunction
+
 rand ("twister", 1);
 x = rand (7, 5) - 0.5;
 y = rand (7, 5) + 0.5;
@@ -117,6 +121,22 @@ z = x;
 fz = fusec (z) + 1;
 z(1) = 100;
 same (fz, x + 1);
+
+## elements are assigned to a new value; what was made before keeps its own
+w = fx;
+later = w * 2;
+w(2, 3) = 7;
+w(:, 1) = fusec (y(1:7, 1));
+z = x;
+z(2, 3) = 7;
+z(:, 1) = y(1:7, 1);
+same (w, z);
+same (later, 2 * x);
+same (fx, x);
+w(end, :) = [];
+z(end, :) = [];
+same (w + 1, z + 1);
+fails ("Octave:nonconformant-args", @() assigned (fx, [1 2 3]));
 
 ## mistakes
 fails ("fusec:syntax", @() fusec.eval ("x +", "x", x));

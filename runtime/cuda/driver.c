@@ -42,10 +42,7 @@ fusec_status fc_cuda_result(fc_cuda *c, int result, const char *what, fc_error *
     }
     if (c->fn.error_name(result, &name) != CU_OK || !name) name = "unknown";
     if (c->fn.error_string(result, &text) != CU_OK || !text) text = "an unknown error";
-    return fc_fail(e,
-                   result == CU_OUT_OF_MEMORY ? FUSEC_OUT_OF_MEMORY
-                   : result == CU_NOT_FOUND   ? FUSEC_UNKNOWN_NAME
-                                              : FUSEC_DRIVER,
+    return fc_fail(e, result == CU_OUT_OF_MEMORY ? FUSEC_OUT_OF_MEMORY : FUSEC_DRIVER,
                    "%s: %s (%s, %d)", what, text, name, result);
 }
 
@@ -335,7 +332,12 @@ void fc_cuda_unload(fc_cuda *c, fc_cu_module m) {
 
 fusec_status fc_cuda_function(fc_cuda *c, fc_cu_module m, const char *name, fc_cu_function *out,
                               fc_error *e) {
-    CALL("cuModuleGetFunction", module_function(out, m, name));
+    if (!usable(c)) return refuse(c, e);
+    const int result = c->fn.module_function(out, m, name);
+    const fusec_status s = fc_cuda_result(c, result, "cuModuleGetFunction", e);
+    if (result != CU_NOT_FOUND) return s;
+    if (e) e->code = FUSEC_UNKNOWN_NAME; /* of a name, not of whatever else is found nowhere */
+    return FUSEC_UNKNOWN_NAME;
 }
 
 enum {
@@ -432,15 +434,17 @@ fusec_status fc_cuda_keep_memory(fc_cuda *c, fc_cu_device d, uint64_t bytes, fc_
 
 fusec_status fc_cuda_pool_stats(fc_cuda *c, fc_cu_device d, fc_memory_stats *out, fc_error *e) {
     enum { RESERVED = 5, RESERVED_MOST, USED, USED_MOST };
-    uint64_t *const to[] = {&out->reserved, &out->reserved_most, &out->used, &out->used_most};
+    fc_memory_stats now = {0};
+    uint64_t *const to[] = {&now.reserved, &now.reserved_most, &now.used, &now.used_most};
     fc_cu_pool pool = NULL;
     if (!c->fn.device_pool || !c->fn.pool_get)
         return fc_fail(e, FUSEC_DRIVER, "the driver has no memory pools");
     if (!usable(c)) return refuse(c, e);
     FC_TRY(fc_cuda_result(c, c->fn.device_pool(&pool, d), "cuDeviceGetDefaultMemPool", e));
     for (int i = 0; i < 4; i++)
-        FC_TRY(fc_cuda_result(c, c->fn.pool_get(pool, RESERVED + i, to[i]),
-                              "cuMemPoolGetAttribute", e));
+        FC_TRY(fc_cuda_result(c, c->fn.pool_get(pool, RESERVED + i, to[i]), "cuMemPoolGetAttribute",
+                              e));
+    *out = now; /* all of it, or nothing */
     return FUSEC_OK;
 }
 

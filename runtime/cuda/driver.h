@@ -128,8 +128,8 @@ bool fc_cuda_is_lost(const fc_cuda *c);
 fusec_status fc_cuda_alive(const fc_cuda *c, fc_error *e);
 
 /* The status for a result of the driver, with "what: the driver's text" as the message; notes a
- * lost device. 2 gives FUSEC_OUT_OF_MEMORY, 500 FUSEC_UNKNOWN_NAME, all else FUSEC_DRIVER. For calls through `fn`
- * directly. */
+ * lost device. 2 gives FUSEC_OUT_OF_MEMORY, all else FUSEC_DRIVER. For calls
+ * through `fn` directly. */
 fusec_status fc_cuda_result(fc_cuda *c, int result, const char *what, fc_error *e);
 
 /* ---- devices ------------------------------------------------------------------------------- */
