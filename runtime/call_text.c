@@ -3,9 +3,10 @@
  *
  * In: a text, the name of its kernel, the arguments of a call, sizes for grid and block. Out: a
  * launch on the call's stream. A text is compiled once for a context and device, and kept in the
- * disk cache; what comes of a name that is not there, of an empty grid or of a wrong text is the
+ * disk cache, from which packs are made; what comes of a name that is not there, of an empty grid or of a wrong text is the
  * user's error (FUSEC_CALL_FAILED). */
 #include "runtime/call.h"
+#include "runtime/kernel_make.h"
 #include "runtime/sha256.h"
 
 struct fc_call_code {
@@ -35,8 +36,6 @@ static bool key_of(fc_device *d, const char *text, uint8_t key[FC_CACHE_KEY]) {
     fc_sha256 h;
     fc_str_init(&facts, d->alloc);
     d->ops->salt(d, 0, &facts);
-    fc_str_char(&facts, ' ');
-    if (d->ops->maker) d->ops->maker(d, &facts);
     fc_sha256_init(&h);
     fc_sha256_add_part(&h, "call", 4);
     fc_sha256_add_part(&h, facts.data, facts.len);
@@ -58,10 +57,10 @@ static fusec_status load(fc_device *d, const fc_user_call *u, const fc_bytes *bi
                    u->name, u->entry, why.message);
 }
 
-static bool from_disk(fc_context *c, fc_device *d, const fc_user_call *u, fc_diskcache *disk,
+static bool from_kept(fc_context *c, fc_device *d, const fc_user_call *u, fc_diskcache *disk,
                       const uint8_t key[FC_CACHE_KEY], void **code) {
     fc_bytes binary = {0};
-    if (!fc_diskcache_get(disk, key, (uint32_t)d->kind, &binary)) return false;
+    if (!fc_code_find(c, d, disk, key, &binary)) return false;
     const bool loads = !load(d, u, &binary, code, NULL);
     if (loads) c->disk_hits++;
     fc_bytes_free(&c->config.alloc, &binary);
@@ -72,17 +71,18 @@ static fusec_status compile(fc_context *c, fc_device *d, const fc_user_call *u, 
                             void **code, fc_error *e) {
     fc_bytes binary = {0};
     uint8_t key[FC_CACHE_KEY];
-    fc_diskcache *disk = key_of(d, text, key) ? fc_context_disk(c) : NULL;
-    if (disk && from_disk(c, d, u, disk, key, code)) return FUSEC_OK;
+    const bool keyed = key_of(d, text, key);
+    fc_diskcache *disk = keyed ? fc_context_disk(c) : NULL;
+    if (keyed && from_kept(c, d, u, disk, key, code)) return FUSEC_OK;
     if (c->config.never_compile)
         return fc_fail(e, FUSEC_NO_CODE,
-                       "there is no code for %.100s in the cache, and none may be compiled",
+                       "there is no code for %.100s in the packs and the cache, and none may be "
+                       "compiled",
                        u->name);
     FC_TRY(d->ops->compile(d, 0, FC_FULL, text, &binary, e));
     c->compiles++;
     const fusec_status s = load(d, u, &binary, code, e);
-    if (!s && disk)
-        fc_diskcache_put(disk, key, (uint32_t)d->kind, u->name, binary.data, binary.len);
+    if (!s && disk) (void)fc_code_keep(disk, d, key, u->name, &binary);
     fc_bytes_free(d->alloc, &binary);
     return s;
 }

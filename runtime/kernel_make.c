@@ -92,8 +92,8 @@ static bool unwrap(const char *maker, fc_bytes *b) {
     return true;
 }
 
-static bool keep(fc_diskcache *disk, const fc_device *d, const uint8_t key[32], const char *label,
-                 const fc_bytes *binary) {
+bool fc_code_keep(fc_diskcache *disk, const fc_device *d, const uint8_t key[32],
+                  const char *label, const fc_bytes *binary) {
     char maker[FC_MAKER];
     maker_of(d, maker);
     const size_t n = strlen(maker);
@@ -108,18 +108,29 @@ static bool keep(fc_diskcache *disk, const fc_device *d, const uint8_t key[32], 
     return kept;
 }
 
+static bool find_by(fc_context *c, uint32_t kind, const char *maker, fc_diskcache *disk,
+                    const uint8_t key[32], fc_bytes *out) {
+    if (fc_context_packed(c, key, kind, out)) {
+        if (is_group(out) || unwrap("", out)) return true;
+        fc_bytes_free(&c->config.alloc, out);
+    }
+    if (!disk || !fc_diskcache_get(disk, key, kind, out)) return false;
+    if (is_group(out) || unwrap(maker, out)) return true;
+    fc_bytes_free(&c->config.alloc, out);
+    return false;
+}
+
 /* From the packs, whoever made it, or from disk. */
 static bool find_kept(const fc_making *x, fc_diskcache *disk, const uint8_t key[32],
                       fc_bytes *out) {
-    const uint32_t kind = (uint32_t)x->d->kind;
-    if (fc_context_packed(x->c, key, kind, out)) {
-        if (is_group(out) || unwrap("", out)) return true;
-        fc_bytes_free(&x->c->config.alloc, out);
-    }
-    if (!fc_diskcache_get(disk, key, kind, out)) return false;
-    if (is_group(out) || unwrap(x->maker, out)) return true;
-    fc_bytes_free(&x->c->config.alloc, out);
-    return false;
+    return find_by(x->c, (uint32_t)x->d->kind, x->maker, disk, key, out);
+}
+
+bool fc_code_find(fc_context *c, const fc_device *d, fc_diskcache *disk, const uint8_t key[32],
+                  fc_bytes *out) {
+    char maker[FC_MAKER];
+    maker_of(d, maker);
+    return find_by(c, (uint32_t)d->kind, maker, disk, key, out);
 }
 
 /* ---- from disk ------------------------------------------------------------------------------- */
@@ -258,7 +269,7 @@ void fc_parts_store(fc_context *c, const fc_device *d, const fc_part *parts, siz
     group_entry g;
     char shown[2 * FC_CACHE_LABEL];
     if (n == 1) {
-        keep(disk, d, parts->key, parts->label, binary);
+        fc_code_keep(disk, d, parts->key, parts->label, binary);
         return;
     }
     memset(&g, 0, sizeof g);
@@ -267,7 +278,7 @@ void fc_parts_store(fc_context *c, const fc_device *d, const fc_part *parts, siz
     for (size_t i = 0; i < n; i++) fc_sha256_add_part(&h, parts[i].key, sizeof parts[i].key);
     fc_sha256_end(&h, g.binary);
     snprintf(shown, sizeof shown, "code of %zu kernels: %s, ...", n, parts->label);
-    if (!keep(disk, d, g.binary, shown, binary)) return;
+    if (!fc_code_keep(disk, d, g.binary, shown, binary)) return;
     for (size_t i = 0; i < n; i++) {
         g.index = parts[i].index;
         fc_diskcache_put(disk, parts[i].key, kind, parts[i].label, (const uint8_t *)&g, sizeof g);

@@ -60,4 +60,11 @@ void fc_parts_store(fc_context *c, const fc_device *d, const fc_part *parts, siz
  * is marked. */
 fusec_status fc_kernels_make(fc_making *x, size_t missing, fc_error *e);
 
+/* Code by its key: kept on disk with the compiler that made it, and found in the packs, whoever made
+ * it, or on disk, made by the compiler that there is (any, where there is none). */
+bool fc_code_keep(fc_diskcache *disk, const fc_device *d, const uint8_t key[FC_CACHE_KEY],
+                  const char *label, const fc_bytes *binary);
+bool fc_code_find(fc_context *c, const fc_device *d, fc_diskcache *disk,
+                  const uint8_t key[FC_CACHE_KEY], fc_bytes *out);
+
 #endif

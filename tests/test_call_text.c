@@ -10,6 +10,7 @@
 #include "runtime/compile/nvrtc.h"
 #include "tests/support/capi.h"
 #include "tests/support/fake_machine.h"
+#include "tests/support/shell.h"
 #include "tests/support/test.h"
 
 /* y = x * k in blocks of 64. The fake driver hands over where the arguments are. */
@@ -117,6 +118,45 @@ FC_TEST(call_text, runs) {
     fusec_context_free(ctx);
     fake_check_balance(&m, false);
     fake_machine_close(&m);
+}
+
+/* The second process compiles nothing, neither texts nor kernels: they are in its pack. Without it
+ * the text is missing. */
+FC_TEST(call_text, in_packs) {
+    fake_machine m;
+    shell sh;
+    fusec_context *ctx = NULL;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!shell_open(&sh)) return;
+    if (fake_machine_open(&m, FAKE("whole"))) {
+        char kept[300], packed[300];
+        float y[N];
+        const wish w = {.block = 64};
+        fusec_options o = FUSEC_OPTIONS_INIT;
+        m.fake->execute = true;
+        snprintf(kept, sizeof kept, "%s/kept", sh.folder);
+        snprintf(packed, sizeof packed, "%s/app.fpk", sh.folder);
+        o.device = "cuda";
+        for (int process = 0; process < 3; process++) {
+            o.cache_dir = process ? "" : kept;
+            o.packs = process == 1 ? packed : NULL;
+            o.never_compile = process > 0;
+            FC_ASSERT_OK_TEXT(fusec_context_new(&o, &ctx), fusec_message(NULL));
+            fusec_program *p = make(ctx, &w);
+            const fusec_status s = run(p, N, y);
+            FC_EXPECT_EQ_I64(s, process < 2 ? FUSEC_OK : FUSEC_NO_CODE);
+            FC_EXPECT_TRUE(process == 2 || y[7] == 25);
+            FC_EXPECT_TRUE(!capi_compiles(ctx) == (process > 0));
+            fusec_program_free(p);
+            fusec_context_free(ctx);
+            if (!process)
+                shell_run(&sh, "FUSEC_CACHE_DIR=%s fusec cache --pack app.fpk && chmod 400 app.fpk",
+                          kept);
+            FC_EXPECT_EQ_I64(sh.code, 0);
+        }
+        fake_machine_close(&m);
+    }
+    shell_close(&sh);
 }
 
 static int fails(void *user, const fusec_call_args *a, fusec_call_launch *l) {
