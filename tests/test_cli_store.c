@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/cli/arrow.h"
 #include "frontend/cli/json.h"
 #include "frontend/cli/zarr.h"
 #include "tests/support/shell.h"
@@ -205,5 +206,79 @@ FC_TEST(cli_store, interrupted) {
     FC_EXPECT_EQ_I64(sh.code, 143);
     EXPECT_RUN(sh, 0, "ls -A");
     FC_EXPECT_TRUE(strstr(sh.out, "fusec-") == NULL && strstr(sh.out, "y.zarr") == NULL);
+    shell_close(&sh);
+}
+
+/* ---- Arrow ----------------------------------------------------------------------------------- */
+
+/* As pyarrow writes a stream of a: f32 = 1.5, -2, 3 and b: bool = true, false, true, in two
+ * batches.
+ */
+static const char arrow[] =
+    "ffffffffa00000001000000000000a000c000600050008000a000000000104000c0000000800080000000400"
+    "0800000004000000020000004000000004000000d8ffffff0000010610000000180000000400000000000000"
+    "01000000620000000400040004000000100014000800060007000c0000001000100000000000010310000000"
+    "180000000400000000000000010000006100060008000600060000000000010000000000ffffffffb8000000"
+    "14000000000000000c0016000600050008000c000c0000000003040018000000180000000000000000000a00"
+    "18000c00040008000a0000005c00000010000000020000000000000000000000040000000000000000000000"
+    "000000000000000000000000000000000c000000000000001000000000000000000000000000000010000000"
+    "0000000001000000000000000000000002000000020000000000000000000000000000000200000000000000"
+    "00000000000000000000c03f000000c000004040000000000500000000000000ffffffffb800000014000000"
+    "000000000c0016000600050008000c000c0000000003040018000000100000000000000000000a0018000c00"
+    "040008000a0000005c0000001000000001000000000000000000000004000000000000000000000000000000"
+    "0000000000000000000000000400000000000000080000000000000000000000000000000800000000000000"
+    "0100000000000000000000000200000001000000000000000000000000000000010000000000000000000000"
+    "0000000000004040000000000100000000000000ffffffff00000000";
+
+static size_t write_arrow(const shell *sh, size_t n, size_t changed, unsigned char by) {
+    const size_t all = strlen(arrow) / 2;
+    char path[260];
+    snprintf(path, sizeof path, "%s/x.arrows", sh->folder);
+    FILE *f = fopen(path, "wb");
+    for (size_t i = 0; f && i < (n < all ? n : all); i++) {
+        const char two[] = {arrow[2 * i], arrow[2 * i + 1], 0};
+        fputc((int)strtoul(two, NULL, 16) ^ (i == changed ? by : 0), f);
+    }
+    if (f) fclose(f);
+    return all;
+}
+
+FC_TEST(cli_store, arrow) {
+    OPEN(sh);
+    const size_t all = write_arrow(&sh, SIZE_MAX, SIZE_MAX, 0);
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e 'x*2' x=x.arrows:a --format csv");
+    FC_EXPECT_STREQ(sh.out, "3.0\n-4.0\n6.0\n");
+    EXPECT_RUN(sh, 0,
+               "fusec -q -d interp -e 'where(x, 1, 2)' x=x.arrows:b --format csv --split n=2");
+    FC_EXPECT_STREQ(sh.out, "1\n2\n1\n");
+    EXPECT_RUN(sh, 4, "fusec -q -d interp -e x x=x.arrows");
+    FC_EXPECT_CONTAINS(sh.err, "several columns, and none was named [io]\n  columns: a, b");
+    EXPECT_RUN(sh, 4, "fusec -q -d interp -e x x=x.arrows:c");
+    FC_EXPECT_CONTAINS(sh.err, "x.arrows has no column `c`");
+    write_arrow(&sh, all - 30, SIZE_MAX, 0);
+    EXPECT_RUN(sh, 4,
+               "fusec -q -d interp -e x x=x.arrows:a -o y.zarr; a=$?; test ! -e y.zarr && exit $a");
+    shell_close(&sh);
+}
+
+/* Every byte of the messages changed, and every length: an error or numbers, nothing worse. */
+FC_TEST(cli_store, arrow_damaged) {
+    OPEN(sh);
+    char path[260];
+    snprintf(path, sizeof path, "%s/x.arrows", sh.folder);
+    const size_t all = strlen(arrow) / 2;
+    for (size_t i = 0; i < 2 * all; i++) {
+        fc_reader r;
+        fc_npy h;
+        fc_error e = {0};
+        char data[64];
+        size_t got;
+        write_arrow(&sh, i < all ? SIZE_MAX : i - all, i, 0x41);
+        if (fc_arrow_open(&r, &fc_libc_alloc, path, i & 1 ? "b" : "a", &h, &e)) continue;
+        do {
+            if (fc_reader_fill(&r, data, sizeof data, &got, &e)) break;
+        } while (got == sizeof data);
+        fc_reader_close(&r);
+    }
     shell_close(&sh);
 }

@@ -21,7 +21,13 @@ typedef struct zstd_fns {
 
 typedef struct lz4_fns {
     int (*decompress)(const char *, char *, int, int);
+    size_t (*new_reader)(void **, unsigned);
+    size_t (*free_reader)(void *);
+    size_t (*read)(void *, void *, size_t *, const void *, size_t *, const void *);
+    unsigned (*is_error)(size_t);
 } lz4_fns;
+
+enum { LZ4_VERSION = 100 }; /* of the interface of frames */
 
 /* Of Blosc 1 or of Blosc 2, which reads the chunks of both. */
 typedef struct blosc_fns {
@@ -43,7 +49,13 @@ static const fc_dynsym zstd_syms[] = {
     ROW(zstd_fns, set, "ZSTD_CCtx_setParameter", true),
     ROW(zstd_fns, compress, "ZSTD_compress2", true),
 };
-static const fc_dynsym lz4_syms[] = {ROW(lz4_fns, decompress, "LZ4_decompress_safe", true)};
+static const fc_dynsym lz4_syms[] = {
+    ROW(lz4_fns, decompress, "LZ4_decompress_safe", true),
+    ROW(lz4_fns, new_reader, "LZ4F_createDecompressionContext", true),
+    ROW(lz4_fns, free_reader, "LZ4F_freeDecompressionContext", true),
+    ROW(lz4_fns, read, "LZ4F_decompress", true),
+    ROW(lz4_fns, is_error, "LZ4F_isError", true),
+};
 static const fc_dynsym blosc_syms[] = {
     ROW(blosc_fns, validate, "blosc_cbuffer_validate", false),
     ROW(blosc_fns, decompress, "blosc_decompress_ctx", false),
@@ -86,10 +98,10 @@ static bool accept_blosc(void *user, const fc_dynlib *lib, char *why, size_t roo
 }
 
 static int library_of(fc_codec codec) {
-    return codec == FC_CODEC_ZSTD    ? ZSTD
-           : codec == FC_CODEC_LZ4   ? LZ4
-           : codec == FC_CODEC_BLOSC ? BLOSC
-                                     : -1;
+    return codec == FC_CODEC_ZSTD                                 ? ZSTD
+           : codec == FC_CODEC_LZ4 || codec == FC_CODEC_LZ4_FRAME ? LZ4
+           : codec == FC_CODEC_BLOSC                              ? BLOSC
+                                                                  : -1;
 }
 
 bool fc_codec_open(fc_codecs *c, fc_codec codec, const fc_alloc *alloc, fc_error *e) {
@@ -203,6 +215,22 @@ static bool decode_blosc(const blosc_fns *f, const void *in, size_t size, void *
                         : f->decompress2(in, (int32_t)size, out, (int32_t)room)) == (int)*n;
 }
 
+static bool decode_frame(const lz4_fns *lz4, const char *in, size_t size, char *out, size_t room,
+                         size_t *n) {
+    void *reader = NULL;
+    size_t more = 1, took = 1, gave = 1;
+    *n = 0;
+    if (lz4->is_error(lz4->new_reader(&reader, LZ4_VERSION))) return false;
+    while (more && (took || gave)) {
+        took = size, gave = room - *n;
+        more = lz4->read(reader, out + *n, &gave, in, &took, NULL);
+        if (lz4->is_error(more)) break;
+        in += took, size -= took, *n += gave;
+    }
+    lz4->free_reader(reader);
+    return !more && !size;
+}
+
 bool fc_codec_decode(fc_codecs *c, fc_codec codec, const void *in, size_t size, void *out,
                      size_t room, size_t *n) {
     const zstd_fns *zstd = (const void *)c->libs[ZSTD].fn;
@@ -218,6 +246,7 @@ bool fc_codec_decode(fc_codecs *c, fc_codec codec, const void *in, size_t size, 
         *n = got < 0 ? 0 : (size_t)got;
         return got >= 0 && *n == le32(in);
     }
+    case FC_CODEC_LZ4_FRAME: return decode_frame(lz4, in, size, out, room, n);
     case FC_CODEC_BLOSC:
         return decode_blosc((const void *)c->libs[BLOSC].fn, in, size, out, room, n);
     }

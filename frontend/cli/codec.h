@@ -11,6 +11,7 @@ typedef enum fc_codec {
     FC_CODEC_ZLIB,
     FC_CODEC_ZSTD,
     FC_CODEC_LZ4, /* a block behind its length, as numcodecs writes it */
+    FC_CODEC_LZ4_FRAME,
     FC_CODEC_BLOSC,
     FC_CODEC_CRC32C, /* no compression: four bytes behind the others */
 } fc_codec;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "frontend/cli/arrow.h"
 #include "frontend/cli/b2nd.h"
 #include "frontend/cli/npz.h"
 #include "frontend/cli/png.h"
@@ -164,6 +165,10 @@ static bool ends_with(const char *s, size_t n, const char *end) {
     return true;
 }
 
+static bool is_arrow(const char *p, size_t n) {
+    return ends_with(p, n, ".arrow") || ends_with(p, n, ".arrows") || ends_with(p, n, ".feather");
+}
+
 static fusec_status parse_file(fc_cli_input *in, fc_error *e) {
     const char *p = in->value, *colon = strrchr(p, ':');
     size_t n = strlen(p);
@@ -173,10 +178,15 @@ static fusec_status parse_file(fc_cli_input *in, fc_error *e) {
         n = (size_t)(colon - p);
         in->key = fc_strdup(in->alloc, colon + 1);
         if (!in->key) return fc_oom(e);
+    } else if (colon && is_arrow(p, (size_t)(colon - p))) {
+        in->kind = FC_INPUT_STORE;
+        n = (size_t)(colon - p);
+        in->key = fc_strdup(in->alloc, colon + 1);
+        if (!in->key) return fc_oom(e);
+    } else if (ends_with(p, n, ".b2nd") || is_arrow(p, n)) {
+        in->kind = FC_INPUT_STORE;
     } else if (ends_with(p, n, ".npz")) {
         in->kind = FC_INPUT_NPZ;
-    } else if (ends_with(p, n, ".b2nd")) {
-        in->kind = FC_INPUT_STORE;
     } else if (ends_with(p, n, ".png")) {
         in->kind = FC_INPUT_PNG;
     }
@@ -260,12 +270,19 @@ static fusec_status open_file(fc_cli_input *in, fc_error *e) {
     return s;
 }
 
+static fusec_status open_store(fc_cli_input *in, fc_error *e) {
+    const size_t n = strlen(in->path);
+    if (is_arrow(in->path, n))
+        return fc_arrow_open(&in->reader, in->alloc, in->path, in->key, &in->header, e);
+    return (ends_with(in->path, n, ".b2nd") ? fc_b2nd_open : fc_zarr_open)(
+        &in->reader, in->alloc, in->path, &in->header, e);
+}
+
 fusec_status fc_input_open(fc_cli_input *in, fc_error *e) {
     if (in->kind == FC_INPUT_NPY && fc_zarr_is(in->path)) in->kind = FC_INPUT_STORE;
     switch (in->kind) {
     case FC_INPUT_STORE:
-        FC_TRY((ends_with(in->path, strlen(in->path), ".b2nd") ? fc_b2nd_open : fc_zarr_open)(
-            &in->reader, in->alloc, in->path, &in->header, e));
+        FC_TRY(open_store(in, e));
         in->open = true;
         take_shape(in, in->header.dtype, in->header.rank, in->header.shape);
         return FUSEC_OK;
