@@ -3,6 +3,7 @@
  * machine against the oracle, to the bit: labels, layouts, dtypes, sizes around every tile,
  * threads. */
 #include "passes/plan.h"
+#include "runtime/bind.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/gb.h"
 #include "tests/support/oracle_run.h"
@@ -335,6 +336,51 @@ FC_TEST(contract, sizes_around_tiles) {
             judge_form(&forms[f], FUSEC_F32, &(sizes){{n[(i + 2 * f) % FC_COUNT(n)], n[i], 19, 1}},
                        0);
         }
+}
+
+/* Few results of long sums: several threads have spans of k. */
+static bool is_split(const form *of, fusec_dtype t, const sizes *s) {
+    fc_fixture f;
+    fc_bound *b = NULL;
+    bool split = false;
+    if (!fc_fixture_open(&f, "cpu")) return true;
+    f.device->machine.threads = 2;
+    fc_graph_free(&f.g);
+    build_form(&f.g, of, t);
+    fc_program *p = fc_fixture_compile(&f);
+    int64_t shape[2][4];
+    fc_tensor in[2];
+    for (int k = 0; k < 2; k++) {
+        in[k] = (fc_tensor){.dtype = t, .rank = (uint32_t)strlen(of->shape[k]), .shape = shape[k]};
+        for (uint32_t i = 0; i < in[k].rank; i++)
+            shape[k][i] = s->at[strchr(letters, of->shape[k][i]) - letters];
+    }
+    if (p && !fc_bound_get(p, 2, in, 0, NULL, 64, FC_NO_CODE, &b, &f.e)) {
+        split = b->steps[0].cls.llvm.split;
+        fc_bound_release(p, b);
+    }
+    fc_fixture_close(&f, p);
+    return split;
+}
+
+FC_TEST(contract, long_sums_of_few_results_are_split) {
+    static const struct {
+        int form;
+        fusec_dtype t;
+        sizes s;
+    } some[] = {{0, FUSEC_F32, {{17, 15, 9001, 1}}},
+                {4, FUSEC_F64, {{15, 17, 8961, 1}}},
+                {1, FUSEC_I8, {{16, 16, 8448, 1}}}};
+    for (size_t i = 0; i < FC_COUNT(some); i++) {
+        const form *f = &forms[some[i].form];
+        fc_graph g;
+        FC_EXPECT_TRUE(is_split(f, some[i].t, &some[i].s));
+        build_form(&g, f, some[i].t);
+        FC_TRACE("%s of %s", f->name, fc_dtypes[some[i].t].name);
+        judge(&g, "cpu", i % 2 ? 7 : 2, &some[i].s, 500);
+        FC_UNTRACE();
+        fc_graph_free(&g);
+    }
 }
 
 static void judge_integers(const char *text, const char *left, const char *right, fusec_dtype t,

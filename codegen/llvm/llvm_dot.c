@@ -28,8 +28,13 @@
  * blocks are; what is copied twice or past the end goes to results that are dropped.
  *
  * Panels and levels are in the workspace, a slot for each thread; a slot is taken through an atomic
- * in the tickets, as functions do not know which thread they run in. The upper half of FC_PB_SPAN
- * is the number of slots. */
+ * in the tickets, as functions do not know which thread they run in.
+ *
+ * In a class with `split` tasks have spans of k of 2^j chunks, which are whole subtrees: their sums
+ * go to the workspace, before the slots, and the finishing function joins and finishes them.
+ *
+ * FC_PB_SPANS has the columns of a block and, in its upper half, the number of spans; FC_PB_SPAN
+ * the rows of a block, from bit 32 on the number of slots, from bit 48 on j. */
 #include "codegen/llvm/llvm_text.h"
 #include "ir/plant.h"
 
@@ -500,7 +505,9 @@ static void make_right(dot *d) {
     if (d->turned[1]) {
         by_tiles(d, false);
     } else {
+        f->ahead = FC_LOOP_NEXT_ROWS;
         right_row(d, fc_ll_for(f, &l, "0", d->kn), d->b->columns.lo, d->b->columns.hi);
+        f->ahead = FC_LOOP_NOT_AHEAD;
         fc_ll_for_end(f, &l, "1");
     }
     fill_last_panel(d);
@@ -673,15 +680,30 @@ void fc_ll_dot_push(fc_ll *f, const fc_ll_box *b) {
     any_tile(d, &c);
 }
 
-void fc_ll_dot_finish(fc_ll *f, const fc_ll_box *b, const char *m) {
-    dot *d = f->dot;
-    if (d->bare) return;
+/* The sums of the vector of a tile at row `m`. */
+static const char *sums_of(const dot *d, const fc_ll_box *b, const char *m) {
+    fc_ll *f = d->f;
     const char *row = times(f, minus(f, m, b->down.lo), d->p.width);
     const char *v = fc_ll_fill(f, d->t, f->V, d->tile, plus(f, row, minus(f, f->x, b->across.lo)));
     if (d->pairs || f->cls->llvm.low)
         v = fc_ll_ins(f, "sext %s %s to %s", fc_ll_type(f, d->t, f->V), v,
                       fc_ll_type(f, (fusec_dtype)f->k->reductions.at[0].dtype, f->V));
+    return v;
+}
+
+void fc_ll_dot_finish(fc_ll *f, const fc_ll_box *b, const char *m) {
+    if (f->dot->bare) return;
+    const char *v = sums_of(f->dot, b, m);
     f->red[0].vector = fc_ll_finish(f, 0, f->V, &v);
+}
+
+void fc_ll_dot_put(fc_ll *f, const fc_ll_box *b, const char *const *idx, const char *span) {
+    const dot *d = f->dot;
+    const char *v = sums_of(d, b, idx[d->m_axis]), *row = "0";
+    for (unsigned i = 0; i < f->cls->np; i++)
+        row = plus(f, fc_ll_bin(f, "mul", row, fc_ll_extent(f, i)),
+                   i == d->n_axis ? f->x : idx[i]);
+    fc_ll_put_partial(f, &f->stage[0], f->V, span, row, &v);
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */
@@ -709,7 +731,8 @@ static const char *take_slot(fc_ll *f, const char *slots) {
 
 static void place_panels(dot *d) {
     fc_ll *f = d->f;
-    const char *columns = fc_ll_extra(f, FC_PB_SPANS);
+    const bool split = f->cls->llvm.split;
+    const char *columns = fc_ll_dot_columns(f);
     const char *rows = times(f, up(f, fc_ll_dot_rows(f), d->p.height), d->p.height);
     const char *right = times(f, columns, FC_DOT_CHUNK), *left = times(f, rows, d->p.step);
     const char *chunks = up(f, fc_ll_extra(f, FC_PB_COUNT), FC_DOT_CHUNK);
@@ -718,8 +741,15 @@ static void place_panels(dot *d) {
         f, "64", fc_ll_ins(f, "call i64 @llvm.ctlz.i64(i64 %s, i1 false)", minus(f, chunks, "1")));
     const char *levels = fc_ll_bin(f, "mul", fc_ll_bin(f, "mul", rows, columns), d->levels);
     const char *all = plus(f, plus(f, right, left), levels);
-    d->slot = take_slot(f, fc_ll_bin(f, "lshr", fc_ll_extra(f, FC_PB_SPAN), "32"));
-    d->right = at(d, fc_ll_extra(f, FC_PB_WORKSPACE), fc_ll_bin(f, "mul", d->slot, all));
+    const char *slots = fc_ll_bin(f, "lshr", fc_ll_extra(f, FC_PB_SPAN), "32");
+    if (split) slots = fc_ll_bin(f, "and", slots, "65535");
+    d->slot = take_slot(f, slots);
+    d->right = fc_ll_extra(f, FC_PB_WORKSPACE);
+    if (split) {
+        const char *partials = fc_ll_bin(f, "mul", fc_ll_extra(f, FC_PB_ROWS), fc_ll_spans(f));
+        d->right = fc_ll_ins(f, "getelementptr i64, ptr %s, i64 %s", d->right, partials);
+    }
+    d->right = at(d, d->right, fc_ll_bin(f, "mul", d->slot, all));
     d->left = at(d, d->right, right);
     d->counter = at(d, d->left, left);
 }
@@ -728,6 +758,11 @@ static void place_panels(dot *d) {
 
 const char *fc_ll_dot_rows(fc_ll *f) {
     return fc_ll_bin(f, "and", fc_ll_extra(f, FC_PB_SPAN), "4294967295");
+}
+
+const char *fc_ll_dot_columns(fc_ll *f) {
+    const char *all = fc_ll_extra(f, FC_PB_SPANS);
+    return f->cls->llvm.split ? fc_ll_bin(f, "and", all, "4294967295") : all;
 }
 
 static void find_code(dot *d) {

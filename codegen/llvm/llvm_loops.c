@@ -386,8 +386,8 @@ static void finish_tile(fc_ll *f, unsigned down, unsigned across, unsigned count
     }
     loop(f, FC_LOOP_SERIAL, down, down + 1, 1);
     vectors(f, across, f->m->vector_bytes >= 64 ? FC_LOOP_MASKED : FC_LOOP_PLAIN, count);
-    leaf(f, FC_LEAF_FINISH, 0);
-    results(f);
+    leaf(f, f->cls->llvm.split ? FC_LEAF_PUT : FC_LEAF_FINISH, 0);
+    if (!f->cls->llvm.split) results(f);
 }
 
 /* Chunks outermost, so that a panel serves all tiles of a block; or tile by tile. */
@@ -396,6 +396,7 @@ static void contraction(fc_ll *f) {
     const fc_ll_panels p = fc_ll_tile_of(f->m, fc_ll_dot_type(f->k, f->cls), f->cls);
     const bool direct = f->cls->llvm.direct;
     if (!direct) panel_buffers(f, &p);
+    if (f->cls->llvm.split) task(f, f->cls->np, f->cls->np + 1u, FC_STEP_SPAN);
     task(f, 0, down, 1);
     task(f, down + 1, across, 1);
     if (!direct) {

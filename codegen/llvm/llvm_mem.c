@@ -10,7 +10,8 @@
 enum {
     AHEAD_BYTES = 4096, /* what one stream of a core has under way, and some more */
     CONFLICT = 65536,   /* bytes: a half of what the sets of a second-level cache hold, each once */
-    AHEAD_ROW = 1 << 16 /* the longest row of which the next one is asked for */
+    AHEAD_ROW = 1 << 16, /* the longest row of which the next one is asked for */
+    AHEAD_PANEL = 4      /* rows of a part of a matrix that goes to a panel: often a page each */
 };
 
 /* Where the lanes of an access are. */
@@ -236,9 +237,10 @@ static void ask_ahead(fc_ll *f, uint32_t a, const char *element) {
         by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->llvm.tile_axis),
                        fc_ll_fmt(f, "%u", f->V * bytes));
     if (f->ahead == FC_LOOP_NEXT_RUN) by = next_run(f, a, bytes);
-    if (f->ahead == FC_LOOP_NEXT_ROWS)
-        by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np),
-                       fc_ll_fmt(f, "%u", 2 * AHEAD_BYTES / f->V));
+    if (f->ahead == FC_LOOP_NEXT_ROWS) {
+        const unsigned rows = f->dot ? AHEAD_PANEL * bytes : 2 * AHEAD_BYTES / f->V;
+        by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np), fc_ll_fmt(f, "%u", rows));
+    }
     fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", pointer(f, a, element), by),
               f->V * bytes);
 }

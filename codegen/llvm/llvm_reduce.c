@@ -6,6 +6,7 @@
  * tree is that of codegen/nest.h for every vector width; a start value combined with anything
  * changes nothing, so a counter may begin its last walk with start values. */
 #include "codegen/llvm/llvm_text.h"
+#include "ir/plant.h"
 
 /* ---- programs ---------------------------------------------------------------------------- */
 
@@ -258,11 +259,23 @@ const char **fc_ll_fold(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned ro
 
 /* ---- partials of split reductions -------------------------------------------------------- */
 
+const char *fc_ll_spans(fc_ll *f) {
+    const char *spans = fc_ll_extra(f, FC_PB_SPANS);
+    if (!f->cls->llvm.panels) return spans;
+    spans = fc_ll_bin(f, "lshr", spans, "32");
+    return FC_PLANT(dot_span, fc_ll_bin(f, "sub", spans, "1"), spans);
+}
+
+const char *fc_ll_span(fc_ll *f) {
+    const char *span = fc_ll_extra(f, FC_PB_SPAN);
+    if (!f->cls->llvm.panels) return span;
+    return fc_ll_bin(f, "shl", fc_ll_fmt(f, "%d", FC_DOT_CHUNK), fc_ll_bin(f, "lshr", span, "48"));
+}
+
 /* The workspace is slot-major, then span, then row; a slot has 8 bytes for each value, so that its
  * place does not depend on dtypes, but values lie densely in it. */
 static const char *partial_array(fc_ll *f, unsigned slot) {
-    const char *values =
-        fc_ll_bin(f, "mul", fc_ll_extra(f, FC_PB_ROWS), fc_ll_extra(f, FC_PB_SPANS));
+    const char *values = fc_ll_bin(f, "mul", fc_ll_extra(f, FC_PB_ROWS), fc_ll_spans(f));
     const char *bytes = fc_ll_bin(f, "mul", values, fc_ll_fmt(f, "%u", slot * 8));
     return fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", fc_ll_extra(f, FC_PB_WORKSPACE), bytes);
 }
@@ -290,7 +303,7 @@ static const char **get_partial(fc_ll *f, const fc_ll_stage *st, unsigned W, con
 
 const char **fc_ll_join_spans(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *row) {
     fc_ll_loop l;
-    const char *spans = fc_ll_extra(f, FC_PB_SPANS), *span = fc_ll_for(f, &l, "0", spans);
+    const char *spans = fc_ll_spans(f), *span = fc_ll_for(f, &l, "0", spans);
     fc_ll_push(f, st, W, W, "0", span, 0, get_partial(f, st, W, span, row));
     fc_ll_for_end(f, &l, "1");
     return fc_ll_fold(f, st, W, W, "0", spans);

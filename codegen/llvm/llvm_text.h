@@ -340,12 +340,14 @@ typedef struct fc_ll_box {
 
 void fc_ll_dot_begin(fc_ll *f); /* in a function with such leaves; and its end */
 void fc_ll_dot_end(fc_ll *f);
+const char *fc_ll_dot_columns(fc_ll *f);
 const char *fc_ll_dot_rows(fc_ll *f); /* of a block */
 void fc_ll_dot_fill(fc_ll *f, unsigned operand, const fc_ll_box *b, const char *const *idx);
 /* Makes the accumulators of a tile, and a partial of them; after the last chunk what a fold is. */
 void fc_ll_dot_push(fc_ll *f, const fc_ll_box *b);
-/* The results at the vector x of row `m`. */
+/* The results at the vector x of row `m`; or the sums of a span there, to the workspace. */
 void fc_ll_dot_finish(fc_ll *f, const fc_ll_box *b, const char *m);
+void fc_ll_dot_put(fc_ll *f, const fc_ll_box *b, const char *const *idx, const char *span);
 
 /* ---- llvm_keep.c ------------------------------------------------------------------------- */
 
@@ -599,6 +601,9 @@ void fc_ll_push(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned row, const
                 const char *count, unsigned lowest, const char *const *partial);
 const char **fc_ll_fold(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned row, const char *at,
                         const char *count);
+/* Of a split reduction: the number of spans, and elements of one. */
+const char *fc_ll_spans(fc_ll *f);
+const char *fc_ll_span(fc_ll *f);
 /* Partials of split reductions in the workspace, of one row or of V neighbouring ones. */
 void fc_ll_put_partial(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *span,
                        const char *row, const char *const *acc);

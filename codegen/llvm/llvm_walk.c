@@ -69,9 +69,9 @@ static void find_in_buffers(walk *w, const fc_loop *n, const char *from, const c
 
 /* Elements that a turn has at most. */
 static const char *step_of(walk *w, const fc_loop *n) {
-    if (n->step == FC_STEP_SPAN) return fc_ll_extra(w->f, FC_PB_SPAN);
+    if (n->step == FC_STEP_SPAN) return fc_ll_span(w->f);
     if (n->step == FC_STEP_ROWS) return fc_ll_dot_rows(w->f);
-    if (n->step == FC_STEP_COLUMNS) return fc_ll_extra(w->f, FC_PB_SPANS);
+    if (n->step == FC_STEP_COLUMNS) return fc_ll_dot_columns(w->f);
     return number(w->f, n->step);
 }
 
@@ -83,7 +83,7 @@ static const char *take_digit(walk *w, const fc_loop *n, const char *rest, bool 
     if (!last) {
         const char *parts = to;
         if (n->step == FC_STEP_SPAN)
-            parts = fc_ll_extra(f, FC_PB_SPANS);
+            parts = fc_ll_spans(f);
         else if (n->step > 1)
             parts = fc_ll_bin(f, "udiv", fc_ll_bin(f, "add", to, minus(f, step_of(w, n), "1")),
                               step_of(w, n));
@@ -424,6 +424,7 @@ static bool is_of_tile(walk *w, const fc_loop *n) {
         return true;
     case FC_LEAF_PUSH: w->box = box_of(w), fc_ll_dot_push(f, &w->box); return true;
     case FC_LEAF_FINISH: fc_ll_dot_finish(f, &w->box, w->idx[f->cls->llvm.down_axis]); return true;
+    case FC_LEAF_PUT: fc_ll_dot_put(f, &w->box, w->idx, w->span); return true;
     case FC_LEAF_STORE: return f->cls->llvm.bare;
     default: return n->kind == FC_LEAF_LANES || n->kind == FC_LEAF_FOLD;
     }
@@ -496,7 +497,7 @@ static void function(fc_ll *f, unsigned which) {
     if (counts && !f->cls->llvm.along) w.columns = fc_ll_columns(f->k, f->cls);
     w.rows = fc_ll_along_row(f) ? f->cls->np : f->cls->np - 1u - f->cls->llvm.joined;
     f->column = "0";
-    const bool tiles = f->cls->llvm.panels || f->cls->llvm.direct;
+    const bool tiles = which == 0 && (f->cls->llvm.panels || f->cls->llvm.direct);
     fc_ll_begin(f);
     if (tiles)
         fc_ll_dot_begin(f);

@@ -10,6 +10,8 @@ enum {
     DIRECT_BYTES = 32 << 10, /* of a matrix that is read where it is */
     TASKS = 3,               /* for each thread at least, if there are tiles enough */
     TASK_STEPS = 1 << 20,    /* fma of a task at least */
+    FEW = 1 << 14,           /* results that are split along k first */
+    SPLIT_CHUNKS = 4         /* of a span of k, at least */
 };
 
 /* Whether the sums are stored side by side as they are, and nothing else is. */
@@ -129,8 +131,18 @@ static int64_t even(int64_t all, int64_t part, int64_t tile) {
     return fc_ceil_div(fc_ceil_div(all, fc_ceil_div(all, part)), tile) * tile;
 }
 
-void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                         const fc_class *cls, fc_launch *l) {
+/* How many times a span of k has to be doubled, from one chunk on, until there are not many more
+ * spans than so many; 0: it is not worth it, as sums of spans go through memory. */
+static unsigned span_of(const fc_nest *n, int64_t rows, int64_t columns, int64_t spans) {
+    unsigned doubled = 0;
+    while (fc_ceil_div(n->count, (int64_t)FC_DOT_CHUNK << (doubled + 1)) >= spans) doubled++;
+    const int64_t span = (int64_t)FC_DOT_CHUNK << doubled;
+    const bool long_enough = span >= SPLIT_CHUNKS * FC_DOT_CHUNK && span < n->count;
+    return long_enough && rows * columns <= (rows + columns) * span / 8 ? doubled : 0;
+}
+
+void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
+                         fc_launch *l) {
     const fusec_dtype t = fc_ll_dot_type(k, cls);
     const fc_ll_panels p = fc_ll_panels_of(m, t);
     const int64_t rows = n->extent[cls->llvm.down_axis], columns = n->extent[n->np - 1];
@@ -150,7 +162,13 @@ void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest 
     int64_t wide = fc_ll_at_least_one(near / 2 / chunk / p.width) * p.width;
     if (high > rows) high = fc_ceil_div(rows, p.height) * p.height;
     if (wide > columns) wide = fc_ceil_div(columns, p.width) * p.width;
-    while ((high > p.height || wide > 2 * p.width) && m->threads > 1 &&
+    const int64_t wanted = TASKS * m->threads;
+    const bool may_split = m->threads > 1 && fc_can_split(k) && n->rows * n->count > 2 * TASK_STEPS;
+    int64_t blocks = others * fc_ceil_div(rows, high) * fc_ceil_div(columns, wide);
+    unsigned doubled = 0;
+    if (may_split && blocks < wanted && n->rows <= FEW)
+        doubled = span_of(n, rows, columns, fc_ceil_div(wanted, blocks));
+    while (!doubled && (high > p.height || wide > 2 * p.width) && m->threads > 1 &&
            others * fc_ceil_div(rows, high) * fc_ceil_div(columns, wide) < TASKS * m->threads &&
            high * wide * n->count > 2 * TASK_STEPS) {
         if (high > p.height && high >= wide / 2)
@@ -163,9 +181,14 @@ void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest 
     high = even(rows, high, p.height);
     wide = even(columns, wide, p.width);
     const int64_t levels = fc_dot_levels(n->count, FC_DOT_CHUNK);
-    l->units = others * fc_ceil_div(rows, high) * fc_ceil_div(columns, wide);
-    const int64_t steps = fc_ll_at_least_one((high < rows ? high : rows) *
-                                             (wide < columns ? wide : columns) * n->count);
+    blocks = others * fc_ceil_div(rows, high) * fc_ceil_div(columns, wide);
+    if (!doubled && may_split && blocks < wanted)
+        doubled = span_of(n, rows, columns, fc_ceil_div(wanted, blocks));
+    const int64_t span = doubled ? (int64_t)FC_DOT_CHUNK << doubled : n->count;
+    const int64_t spans = fc_ceil_div(n->count, span);
+    l->units = blocks * spans;
+    const int64_t steps =
+        fc_ll_at_least_one((high < rows ? high : rows) * (wide < columns ? wide : columns) * span);
     l->unit = fc_ll_at_least_one(TASK_STEPS / steps);
     l->tasks = fc_ceil_div(l->units, l->unit);
     l->brief = (double)l->units * (double)steps < TASK_STEPS;
@@ -174,4 +197,10 @@ void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest 
     l->tickets = (uint32_t)slots;
     l->workspace_bytes = (size_t)slots * fc_dtypes[t].bytes *
                          (size_t)(wide * FC_DOT_CHUNK + high * p.step + high * wide * levels);
+    if (!doubled) return;
+    cls->llvm.split = l->finish = true;
+    cls->llvm.bare = false;
+    l->spans |= spans << 32;
+    l->span |= (int64_t)doubled << 48;
+    l->workspace_bytes += (size_t)n->rows * (size_t)spans * 8;
 }

@@ -40,10 +40,10 @@ void fc_ll_launch_columns(const fc_kernel *k, const fc_nest *n, fc_class *cls, f
 /* ---- llvm_panels.c: contractions ---------------------------------------------------------- */
 
 /* Makes the class one with panels where the nest allows it. */
-fusec_status fc_ll_choose_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_arena *arena,
-                                 fc_class *cls, fc_error *e);
-void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                         const fc_class *cls, fc_launch *l);
+fusec_status fc_ll_choose_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                 fc_arena *arena, fc_class *cls, fc_error *e);
+void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
+                         fc_launch *l);
 
 /* ---- fc_target ---------------------------------------------------------------------------- */
 
