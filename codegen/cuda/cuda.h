@@ -211,7 +211,6 @@ typedef struct fc_cuda_group {
                           by so many threads of a warp, so that they too write whole lines; 0: no */
 } fc_cuda_group;
 
-bool fc_cuda_moves(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access);
 /* Declares q* (`slots` of each, 0 = no array) for the used loads; fills them; runs the code. */
 void fc_cuda_group_declare(fc_cuda_gen *g, const fc_cuda_group *gr, int slots, bool cached);
 /* cuda_load.c. Whether the loads of an access ask the L2 to keep what they read longer than what is

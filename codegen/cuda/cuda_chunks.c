@@ -10,7 +10,7 @@
 
 /* Reductions of a stage whose chunks are joined in order: where elements are counted, those that
  * need it, else all. */
-bool fc_cuda_walk_in_order(const fc_cuda_gen *g, unsigned stage, unsigned r) {
+static bool in_order(const fc_cuda_gen *g, unsigned stage, unsigned r) {
     const fc_reduction *red = &g->k->reductions.at[r];
     return red->stage == stage && !(fc_cuda_any_order(red) && fc_cuda_any_counts(g->k, stage));
 }
@@ -18,7 +18,7 @@ bool fc_cuda_walk_in_order(const fc_cuda_gen *g, unsigned stage, unsigned r) {
 /* x0, the same in all lanes, joins the subtree of 2^level chunks. `even`: all of them are whole. */
 static void join_level(fc_cuda_gen *g, unsigned stage, const char *level, const char *size) {
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
-        if (!fc_cuda_walk_in_order(g, stage, r)) continue;
+        if (!in_order(g, stage, r)) continue;
         if (size)
             fc_cuda_line(&g->t, "x%u = fc_join_even(fc_from(p%u, %s), x%u, %s);", r, r, level, r,
                          size);
@@ -51,7 +51,7 @@ void fc_cuda_walk_push_chunk(fc_cuda_walk *w, unsigned stage) {
     for (int l = 0; l < known; l++) fc_cuda_line(&g->t, "}");
     fc_cuda_line(&g->t, "if (lane == l) {");
     for (unsigned r = 0; r < g->k->reductions.len; r++)
-        if (fc_cuda_walk_in_order(g, stage, r)) fc_cuda_line(&g->t, "p%u = x%u;", r, r);
+        if (in_order(g, stage, r)) fc_cuda_line(&g->t, "p%u = x%u;", r, r);
     fc_cuda_line(&g->t, "}");
     fc_cuda_line(&g->t, "n++;");
 }
@@ -59,8 +59,8 @@ void fc_cuda_walk_push_chunk(fc_cuda_walk *w, unsigned stage) {
 void fc_cuda_walk_clear_chunks(fc_cuda_walk *w, unsigned stage) {
     fc_cuda_gen *g = w->in.g;
     fc_cuda_line(&g->t, "unsigned int n = 0;");
-    FC_EACH_REDUCTION(g, stage, "red%u %c%u = red%u_start();", r,
-                      fc_cuda_walk_in_order(g, stage, r) ? 'p' : 'x', r, r);
+    FC_EACH_REDUCTION(g, stage, "red%u %c%u = red%u_start();", r, in_order(g, stage, r) ? 'p' : 'x',
+                      r, r);
 }
 
 /* A chunk and what becomes of it. What any order suits is kept by each lane for itself. */
@@ -68,7 +68,7 @@ void fc_cuda_walk_meet_chunk(fc_cuda_walk *w, unsigned stage) {
     fc_cuda_gen *g = w->in.g;
     const bool counts = fc_cuda_any_counts(g->k, stage);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
-        if (fc_cuda_walk_in_order(g, stage, r)) {
+        if (in_order(g, stage, r)) {
             if (counts) fc_cuda_line(&g->t, "red%u x%u;", r, r);
             fc_inner_meet(&w->in, r, w->whole);
         } else if (g->k->reductions.at[r].stage == stage) {
@@ -81,7 +81,7 @@ void fc_cuda_walk_meet_chunk(fc_cuda_walk *w, unsigned stage) {
 void fc_cuda_walk_fold_chunks(fc_cuda_walk *w, unsigned stage) {
     fc_cuda_gen *g = w->in.g;
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
-        if (fc_cuda_walk_in_order(g, stage, r))
+        if (in_order(g, stage, r))
             fc_cuda_line(&g->t, "red%u x%u = fc_total(p%u, n, red%u_start());", r, r, r, r);
         else if (g->k->reductions.at[r].stage == stage)
             fc_cuda_line(&g->t, "x%u = fc_lanes(x%u, 32);", r, r);

@@ -22,7 +22,7 @@ static uint32_t element_axis(const fc_cuda_gen *g, const fc_cuda_group *gr) {
     return gr->across ? g->np - 1 : gr->end - 1;
 }
 
-bool fc_cuda_moves(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access) {
+static bool moves(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access) {
     uint32_t axis = element_axis(g, gr);
     for (uint32_t x = gr->own ? gr->first : axis; x <= axis; x++)
         if (fc_class_move(g->cls, access, x) != FC_MOVE_ZERO) return true;
@@ -30,7 +30,7 @@ bool fc_cuda_moves(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t acces
 }
 
 static way way_of(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access) {
-    if (!fc_cuda_moves(g, gr, access)) return STAYS;
+    if (!moves(g, gr, access)) return STAYS;
     bool one = fc_class_move(g->cls, access, element_axis(g, gr)) == FC_MOVE_ONE;
     return gr->wide && one ? WIDE : EACH;
 }
@@ -122,7 +122,7 @@ static void offsets(fc_cuda_gen *g, const fc_cuda_group *gr, bool loading, bool 
 
 /* Appends how far element e is from o*. */
 static void distance(fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access) {
-    if (gr->own || !fc_cuda_moves(g, gr, access)) return;
+    if (gr->own || !moves(g, gr, access)) return;
     fc_str_printf(g->t.out, gr->step == 1 ? " + e" : " + e * %d", gr->step);
     if (fc_class_move(g->cls, access, element_axis(g, gr)) == FC_MOVE_ANY)
         fc_str_printf(g->t.out, " * (%s)p.w[%u]", offset_type(g, access),
@@ -287,7 +287,7 @@ static void mark_varying(fc_cuda_gen *g, const fc_cuda_group *gr) {
         g->vary[v] = 0;
         if (!g->need[v] || g->done[v]) continue;
         if (i->op == FC_OP_LOAD || i->op == FC_OP_INDEX)
-            g->vary[v] = fc_cuda_moves(g, gr, (uint32_t)i->imm);
+            g->vary[v] = moves(g, gr, (uint32_t)i->imm);
         if (fc_cuda_windowed(g, v)) {
             g->vary[v] = 1;
             continue;
@@ -317,7 +317,7 @@ static bool in_fours(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t acc
 
 static void index_value(fc_cuda_gen *g, const fc_cuda_group *gr, fc_val v) {
     uint32_t a = (uint32_t)g->code.ins.at[v].imm;
-    bool stays = !fc_cuda_moves(g, gr, a);
+    bool stays = !moves(g, gr, a);
     if (!stays && in_fours(g, gr, a)) {
         fc_cuda_line(&g->t, "const long long v%u = ((o%u + (e & ~3)) & -4ll) | (e & 3);",
                      (unsigned)v, (unsigned)a);

@@ -37,69 +37,10 @@ static bool uses_dtype(const fc_cuda_gen *g, fusec_dtype t) {
     return false;
 }
 
-static bool any_access(const fc_cuda_gen *g, bool (*is)(const fc_cuda_gen *, uint32_t)) {
-    for (uint32_t a = 0; a < g->k->accesses.len; a++)
-        if (is(g, a)) return true;
-    return false;
-}
-
-static bool always(const fc_cuda_gen *g) {
-    (void)g;
-    return true;
-}
-static bool index32(const fc_cuda_gen *g) {
-    return !g->cls->wide;
-}
-static bool index64(const fc_cuda_gen *g) {
-    return g->cls->wide;
-}
 static bool loads_last(const fc_cuda_gen *g) {
-    return any_access(g, fc_cuda_lasts);
-}
-static bool has_inside(const fc_cuda_gen *g) {
-    return g->inside != NULL;
-}
-static bool checks(const fc_cuda_gen *g) {
-    return uses_op(g, FC_OP_INSIDE);
-}
-static bool reduces(const fc_cuda_gen *g) {
-    return g->k->reductions.len > 0;
-}
-static bool lanes_apart(const fc_cuda_gen *g) {
-    return fc_cuda_apart(g->cls) > 1;
-}
-static bool is_gang(const fc_cuda_gen *g) {
-    return g->cls->cuda.split == FC_CUDA_GANG;
-}
-static bool has_places(const fc_cuda_gen *g) {
-    return fc_cuda_has_places(g->cls);
-}
-static bool fetches(const fc_cuda_gen *g) {
-    return has_places(g) && !g->cls->cuda.large;
-}
-static bool fetches_last(const fc_cuda_gen *g) {
-    return has_places(g) && g->cls->cuda.large;
-}
-static bool updates(const fc_cuda_gen *g) {
-    return g->k->updates.len > 0;
-}
-static bool has_own(const fc_cuda_gen *g) {
-    return g->cls->cuda.copied > 0;
-}
-static bool scans(const fc_cuda_gen *g) {
-    return g->k->schedule == FC_SCHED_SCAN;
-}
-static bool stages(const fc_cuda_gen *g) {
-    return g->cls->cuda.staged;
-}
-static bool scans_columns(const fc_cuda_gen *g) {
-    return g->cls->cuda.columns;
-}
-static bool looks_back(const fc_cuda_gen *g) {
-    return g->cls->cuda.split == FC_CUDA_BACK;
-}
-static bool is_cluster(const fc_cuda_gen *g) {
-    return g->cls->cuda.kind == FC_CUDA_CLUSTER;
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if (fc_cuda_lasts(g, a)) return true;
+    return false;
 }
 
 static bool divides_by_row(const fc_cuda_gen *g) {
@@ -133,32 +74,10 @@ static bool uses_neg(const fc_cuda_gen *g) {
     return false;
 }
 
-static bool uses_angles(const fc_cuda_gen *g) {
-    return uses_op(g, FC_OP_sin) || uses_op(g, FC_OP_cos) || uses_op(g, FC_OP_tan);
-}
-static bool uses_philox(const fc_cuda_gen *g) {
-    return uses_op(g, FC_OP_philox_raw);
-}
-static bool uses_gcd(const fc_cuda_gen *g) {
-    return uses_op(g, FC_OP_gcd_raw);
-}
-static bool uses_lgamma(const fc_cuda_gen *g) {
-    return uses_op(g, FC_OP_lgamma_raw);
-}
-static bool uses_erfc(const fc_cuda_gen *g) {
-    return uses_op(g, FC_OP_erfc);
-}
-static bool contracts(const fc_cuda_gen *g, fusec_dtype half) {
-    return fc_cuda_on_tensor_cores(g->cls) && g->k->reductions.at[0].half == half;
-}
-static bool is_mma(const fc_cuda_gen *g) {
-    return fc_cuda_on_tensor_cores(g->cls);
-}
-static bool uses_f16(const fc_cuda_gen *g) {
-    return uses_dtype(g, FUSEC_F16) || contracts(g, FUSEC_F16);
-}
-static bool uses_bf16(const fc_cuda_gen *g) {
-    return uses_dtype(g, FUSEC_BF16) || contracts(g, FUSEC_BF16);
+/* As elements, or those that a contraction takes as they are. */
+static bool uses_half(const fc_cuda_gen *g, fusec_dtype half) {
+    return uses_dtype(g, half) ||
+           (fc_cuda_on_tensor_cores(g->cls) && g->k->reductions.at[0].half == half);
 }
 
 /* Of instructions of which somebody can tell a NaN's sign (cuda_sign.c): negations, values of f16,
@@ -177,27 +96,10 @@ static unsigned signed_kinds(const fc_cuda_gen *g) {
             kinds |= signed_kind(&g->bodies[n].ins.at[v]);
     return kinds;
 }
-static bool signs_neg(const fc_cuda_gen *g) {
-    return signed_kinds(g) & SIGNED_NEG;
-}
-static bool signs_f16(const fc_cuda_gen *g) {
-    return signed_kinds(g) & SIGNED_F16;
-}
-static bool signs_bf16(const fc_cuda_gen *g) {
-    return signed_kinds(g) & SIGNED_BF16;
-}
-
-static bool computes_bytes(const fc_cuda_gen *g) {
-    return g->t.bytes;
-}
-
-static bool uses_half_functions(const fc_cuda_gen *g) {
+static bool has_node16(const fc_cuda_gen *g) {
     for (size_t i = 0; i < g->code.ins.len; i++)
         if (fc_cuda_node16(&g->code.ins.at[i])) return true;
-    return uses_f16(g) || uses_bf16(g);
-}
-static bool uses_sine(const fc_cuda_gen *g) {
-    return uses_half_functions(g) && uses_angles(g);
+    return false;
 }
 
 /* ---- the text -------------------------------------------------------------------------------- */
@@ -216,58 +118,67 @@ static void put_cluster_size(const fc_cuda_gen *g) {
                   (unsigned)g->cls->cuda.blocks);
 }
 
-static const struct {
-    fc_cuh section;
-    bool (*wanted)(const fc_cuda_gen *);
-    void (*put_more)(const fc_cuda_gen *); /* what follows it and has numbers of the class in it */
-} sections[] = {
-    {FC_CUH_common, always, put_block},
-    {FC_CUH_index64, index64, NULL},
-    {FC_CUH_index32, index32, NULL},
-    {FC_CUH_load_last, loads_last, NULL},
-    {FC_CUH_spread, has_inside, NULL},
-    {FC_CUH_put, updates, NULL},
-    {FC_CUH_put_words, has_own, NULL},
-    {FC_CUH_outside, checks, NULL},
-    {FC_CUH_trees, reduces, NULL},
-    {FC_CUH_scan, scans, NULL},
-    {FC_CUH_scan_columns, scans_columns, NULL},
-    {FC_CUH_staged, stages, NULL},
-    {FC_CUH_back, looks_back, NULL},
-    {FC_CUH_apart, lanes_apart, NULL},
-    {FC_CUH_gang, is_gang, NULL},
-    {FC_CUH_ring, has_places, NULL},
-    {FC_CUH_fetch, fetches, NULL},
-    {FC_CUH_fetch_last, fetches_last, NULL},
-    {FC_CUH_pieces, has_places, NULL},
-    {FC_CUH_cluster, is_cluster, put_cluster_size},
-    {FC_CUH_divide, divides_by_row, NULL},
-    {FC_CUH_count, counts, NULL},
-    {FC_CUH_even, fc_cuda_evens, NULL},
-    {FC_CUH_minmax, uses_minmax, NULL},
-    {FC_CUH_neg, uses_neg, NULL},
-    {FC_CUH_gcd, uses_gcd, NULL},
-    {FC_CUH_philox, uses_philox, NULL},
-    {FC_CUH_angles, uses_angles, NULL},
-    {FC_CUH_lgamma, uses_lgamma, NULL},
-    {FC_CUH_erfc, uses_erfc, NULL},
-    {FC_CUH_f16, uses_f16, NULL},
-    {FC_CUH_f16_arith, uses_f16, NULL},
-    {FC_CUH_bf16, uses_bf16, NULL},
-    {FC_CUH_bf16_arith, uses_bf16, NULL},
-    {FC_CUH_sign, signs_neg, NULL},
-    {FC_CUH_sign_f16, signs_f16, NULL},
-    {FC_CUH_sign_bf16, signs_bf16, NULL},
-    {FC_CUH_byte, computes_bytes, NULL},
-    {FC_CUH_half, uses_half_functions, NULL},
-    {FC_CUH_sine, uses_sine, NULL},
-    {FC_CUH_tensor, is_mma, NULL},
-};
+static void put(const fc_cuda_gen *g, fc_cuh section, bool wanted) {
+    if (wanted) fc_str_add(g->t.out, fc_cuda_sections[section].text);
+}
+
+/* What memory and reductions need. */
+static void schedule_sections(const fc_cuda_gen *g) {
+    const fc_cuda_class *c = &g->cls->cuda;
+    const bool places = fc_cuda_has_places(g->cls), cluster = c->kind == FC_CUDA_CLUSTER;
+    put(g, FC_CUH_load_last, loads_last(g));
+    put(g, FC_CUH_spread, g->inside != NULL);
+    put(g, FC_CUH_put, g->k->updates.len > 0);
+    put(g, FC_CUH_put_words, c->copied > 0);
+    put(g, FC_CUH_outside, uses_op(g, FC_OP_INSIDE));
+    put(g, FC_CUH_trees, g->k->reductions.len > 0);
+    put(g, FC_CUH_scan, g->k->schedule == FC_SCHED_SCAN);
+    put(g, FC_CUH_scan_columns, c->columns);
+    put(g, FC_CUH_staged, c->staged);
+    put(g, FC_CUH_back, c->split == FC_CUDA_BACK);
+    put(g, FC_CUH_apart, fc_cuda_apart(g->cls) > 1);
+    put(g, FC_CUH_gang, c->split == FC_CUDA_GANG);
+    put(g, FC_CUH_ring, places);
+    put(g, FC_CUH_fetch, places && !c->large);
+    put(g, FC_CUH_fetch_last, places && c->large);
+    put(g, FC_CUH_pieces, places);
+    put(g, FC_CUH_cluster, cluster);
+    if (cluster) put_cluster_size(g);
+    put(g, FC_CUH_divide, divides_by_row(g));
+    put(g, FC_CUH_count, counts(g));
+    put(g, FC_CUH_even, fc_cuda_evens(g));
+}
+
+/* What instructions need. */
+static void code_sections(const fc_cuda_gen *g) {
+    const unsigned signs = signed_kinds(g);
+    const bool f16 = uses_half(g, FUSEC_F16), bf16 = uses_half(g, FUSEC_BF16);
+    const bool half = f16 || bf16 || has_node16(g);
+    const bool angles = uses_op(g, FC_OP_sin) || uses_op(g, FC_OP_cos) || uses_op(g, FC_OP_tan);
+    put(g, FC_CUH_minmax, uses_minmax(g));
+    put(g, FC_CUH_neg, uses_neg(g));
+    put(g, FC_CUH_gcd, uses_op(g, FC_OP_gcd_raw));
+    put(g, FC_CUH_philox, uses_op(g, FC_OP_philox_raw));
+    put(g, FC_CUH_angles, angles);
+    put(g, FC_CUH_lgamma, uses_op(g, FC_OP_lgamma_raw));
+    put(g, FC_CUH_erfc, uses_op(g, FC_OP_erfc));
+    put(g, FC_CUH_f16, f16);
+    put(g, FC_CUH_f16_arith, f16);
+    put(g, FC_CUH_bf16, bf16);
+    put(g, FC_CUH_bf16_arith, bf16);
+    put(g, FC_CUH_sign, signs & SIGNED_NEG);
+    put(g, FC_CUH_sign_f16, signs & SIGNED_F16);
+    put(g, FC_CUH_sign_bf16, signs & SIGNED_BF16);
+    put(g, FC_CUH_byte, g->t.bytes);
+    put(g, FC_CUH_half, half);
+    put(g, FC_CUH_sine, half && angles);
+    put(g, FC_CUH_tensor, fc_cuda_on_tensor_cores(g->cls));
+}
 
 void fc_cuda_prelude(fc_cuda_gen *g) {
-    for (size_t i = 0; i < FC_COUNT(sections); i++) {
-        if (!sections[i].wanted(g)) continue;
-        fc_str_add(g->t.out, fc_cuda_sections[sections[i].section].text);
-        if (sections[i].put_more) sections[i].put_more(g);
-    }
+    put(g, FC_CUH_common, true);
+    put_block(g);
+    put(g, g->cls->wide ? FC_CUH_index64 : FC_CUH_index32, true);
+    schedule_sections(g);
+    code_sections(g);
 }

@@ -25,7 +25,6 @@ unsigned fc_ring_batch(fc_ring *o, unsigned phase);
 bool fc_ring_sends(const fc_ring *o); /* whether any store goes through the place */
 
 /* Text. `here`: the place under way. */
-const char *fc_ring_storage(const fc_cuda_gen *g, uint32_t a);
 /* Asks for what comes, by all lanes of a warp, which then join at `gate`. */
 void fc_ring_fetch(const fc_ring *o, const char *gate);
 void fc_ring_begin_place(const fc_ring *o);

@@ -125,7 +125,7 @@ bool fc_ring_sends(const fc_ring *o) {
 
 /* ---- text: a chunk of a warp ----------------------------------------------------------------- */
 
-const char *fc_ring_storage(const fc_cuda_gen *g, uint32_t a) {
+static const char *storage(const fc_cuda_gen *g, uint32_t a) {
     return fc_dtypes[g->k->accesses.at[a].dtype].cuda;
 }
 
@@ -183,8 +183,7 @@ void fc_ring_pointers(const fc_ring *o) {
     if (!o->cluster) fc_ring_begin_place(o);
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
         snprintf(name, sizeof name, "r%u", (unsigned)a);
-        if (g->cached[a] && (g->used[a] & FC_CUDA_LOADS))
-            pointer(o, fc_ring_storage(g, a), name, a);
+        if (g->cached[a] && (g->used[a] & FC_CUDA_LOADS)) pointer(o, storage(g, a), name, a);
     }
     for (fc_val v = 0; v < g->code.ins.len; v++) {
         snprintf(name, sizeof name, "k%u", (unsigned)v);
@@ -192,7 +191,7 @@ void fc_ring_pointers(const fc_ring *o) {
     }
     for (uint32_t a = 0; o->phase == FC_CUDA_STORES && a < g->k->accesses.len; a++) {
         snprintf(name, sizeof name, "z%u", (unsigned)a);
-        if (o->sent[a]) pointer(o, fc_ring_storage(g, a), name, o->outside[a]);
+        if (o->sent[a]) pointer(o, storage(g, a), name, o->outside[a]);
     }
 }
 
@@ -210,12 +209,12 @@ void fc_ring_fetch(const fc_ring *o, const char *gate) {
         if (!g->cached[a]) continue;
         room_before(o, a, at);
         fc_cuda_line(&g->t, "{");
-        fc_cuda_line(&g->t, "const %s *const there = a%u + b%u + from;", fc_ring_storage(g, a),
+        fc_cuda_line(&g->t, "const %s *const there = a%u + b%u + from;", storage(g, a),
                      (unsigned)g->k->accesses.at[a].buffer, (unsigned)a);
         fc_cuda_line(&g->t, "const fc_piece e = fc_piece_of(there, length * %u);",
                      fc_cuda_bytes(g->k, a));
         fc_cuda_line(&g->t, "fc_bring((%s *)(here + %s + fc_shift(there)), there, e, lane, %s);",
-                     fc_ring_storage(g, a), at, gate);
+                     storage(g, a), at, gate);
         fc_cuda_line(&g->t, "bytes += e.middle;");
         fc_cuda_line(&g->t, "}");
     }
@@ -266,7 +265,7 @@ static void load_groups(const fc_ring *o, const char *limit) {
     fc_cuda_gen *g = o->in.g;
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
         if (!g->cached[a] || !(g->used[a] & FC_CUDA_LOADS)) continue;
-        room m = room_of(fc_ring_storage(g, a), fc_cuda_bytes(g->k, a), 'q', 'r', (unsigned)a);
+        room m = room_of(storage(g, a), fc_cuda_bytes(g->k, a), 'q', 'r', (unsigned)a);
         move_group(o, &m, limit, false);
     }
 }
@@ -295,8 +294,8 @@ static void declare_groups(const fc_ring *o, const fc_cuda_group *quad, int batc
     for (uint32_t a = 0; o->phase == FC_CUDA_STORES && a < g->k->accesses.len; a++) {
         unsigned align = quad_alignment(fc_cuda_bytes(g->k, a));
         if (o->sent[a])
-            fc_cuda_line(&g->t, "fc_vec<%s, %d, %u> y%u[%d];", fc_ring_storage(g, a), FC_CUDA_QUAD,
-                         align, (unsigned)a, batch);
+            fc_cuda_line(&g->t, "fc_vec<%s, %d, %u> y%u[%d];", storage(g, a), FC_CUDA_QUAD, align,
+                         (unsigned)a, batch);
     }
 }
 
@@ -340,7 +339,7 @@ static void leave(const fc_ring *o) {
     move_held(o, NULL, true);
     for (uint32_t a = 0; o->phase == FC_CUDA_STORES && a < g->k->accesses.len; a++) {
         if (!o->sent[a]) continue;
-        room m = room_of(fc_ring_storage(g, a), fc_cuda_bytes(g->k, a), 'y', 'z', (unsigned)a);
+        room m = room_of(storage(g, a), fc_cuda_bytes(g->k, a), 'y', 'z', (unsigned)a);
         move_group(o, &m, NULL, true);
     }
     fc_cuda_line(&g->t, "}");

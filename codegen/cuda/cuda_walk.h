@@ -43,7 +43,6 @@ void fc_cuda_walk_held(fc_cuda_walk *w); /* declares what phases take over from 
 void fc_cuda_walk_keep_results(fc_cuda_walk *w, bool store); /* of a rectangle's columns */
 
 /* cuda_chunks.c */
-bool fc_cuda_walk_in_order(const fc_cuda_gen *g, unsigned stage, unsigned r);
 void fc_cuda_walk_clear_chunks(fc_cuda_walk *w, unsigned stage);
 void fc_cuda_walk_meet_chunk(fc_cuda_walk *w, unsigned stage);
 void fc_cuda_walk_push_chunk(fc_cuda_walk *w, unsigned stage);

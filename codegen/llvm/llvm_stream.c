@@ -214,28 +214,6 @@ void fc_ll_lines(fc_ll *f, const char *from, const char *to, unsigned unroll, fc
         fc_ll_vectors(f, from, to, unroll, body, user);
 }
 
-static void ask_for_edge(fc_ll *f, uint32_t access, const char *x) {
-    fc_ll_if shared;
-    const char *address = fc_ll_address(f, access, x);
-    const char *rest = fc_ll_bin(f, "and", address, "63");
-    fc_ll_if_begin(f, &shared, fc_ll_ins(f, "icmp ne i64 %s, 0", rest));
-    fc_ll_line(f, "call void @llvm.prefetch.p0(ptr %s, i32 1, i32 3, i32 1)",
-               fc_ll_ins(f, "inttoptr i64 %s to ptr", address));
-    fc_ll_if_else(f, &shared);
-    fc_ll_if_end(f, &shared);
-}
-
-void fc_ll_ask_for_edges(fc_ll *f, const char *count) {
-    if (!f->cls->llvm.stream) return;
-    fc_ll_declare(f, "void @llvm.prefetch.p0(ptr, i32, i32, i32)");
-    for (size_t i = 0; i < f->k->stores.len; i++) {
-        const fc_store *s = &f->k->stores.at[i];
-        if (!streams(f, s)) continue;
-        ask_for_edge(f, s->access, "0");
-        ask_for_edge(f, s->access, count);
-    }
-}
-
 /* Streamed stores are ordered by nothing but a fence: the thread that is told that this part is
  * done may be another one. */
 void fc_ll_end_stream(fc_ll *f) {

@@ -387,9 +387,6 @@ void fc_ll_lines(fc_ll *f, const char *from, const char *to, unsigned unroll, fc
 const char *fc_ll_before_aligned(fc_ll *f, const char *from, const char *to, unsigned turns,
                                  const char **all);
 unsigned fc_ll_most_joined(const fc_ll *f, unsigned turns); /* vectors of a store at most */
-/* At the start of a row of `count` points: lines that it shares with its neighbours are stored as
- * usual, behind which streamed stores would wait for memory; they are asked for at once. */
-void fc_ll_ask_for_edges(fc_ll *f, const char *count);
 /* A whole vector of results at an element of the access's array. */
 void fc_ll_store_past(fc_ll *f, uint32_t access, const char *element, const char *stored);
 void fc_ll_end_stream(fc_ll *f); /* at the end of a function that may have streamed */

@@ -18,14 +18,14 @@ static const char *extent(walk *w, const fc_loop *n) {
     return all;
 }
 
-range fc_ll_range_of(walk *w, const fc_loop *n) {
+static range range_of(walk *w, const fc_loop *n) {
     if (w->of[n->first].lo) return w->of[n->first];
     return (range){"0", extent(w, n)};
 }
 
 /* Of the row. */
 range fc_ll_elements_of(walk *w) {
-    return fc_ll_range_of(w, &(fc_loop){.first = w->f->cls->np});
+    return range_of(w, &(fc_loop){.first = w->f->cls->np});
 }
 
 /* ---- where things are ------------------------------------------------------------------------ */
@@ -34,7 +34,6 @@ void fc_ll_find_row(walk *w) {
     for (unsigned a = 0; a < w->rows; a++)
         if (!w->idx[a]) return;
     fc_ll_set_base(w->f, w->idx, w->rows);
-    if (fc_ll_along_row(w->f)) fc_ll_ask_for_edges(w->f, fc_ll_extra(w->f, FC_PB_COUNT));
 }
 
 static bool begins_row(const walk *w, const fc_loop *n) {
@@ -196,7 +195,7 @@ static void serial(walk *w, const fc_loop *n) {
     fc_ll *f = w->f;
     const turn outer = w->turn;
     const range before = w->of[n->first];
-    range all = fc_ll_range_of(w, n);
+    range all = range_of(w, n);
     fc_ll_loop l;
     if (n->way == FC_LOOP_REST) all.lo = w->rest;
     if (n->way == FC_LOOP_WHOLE) w->rest = all.hi = fc_ll_whole(f, all.hi, (unsigned)n->step);
@@ -261,7 +260,7 @@ static void carry_written_out(walk *w, const fc_loop *n, const range *r) {
 /* Masked columns take no other way for whole runs, unless all are masked. */
 static void carry(walk *w, const fc_loop *n) {
     fc_ll *f = w->f;
-    const range r = fc_ll_range_of(w, n);
+    const range r = range_of(w, n);
     const fc_ll_stage *st = stage_of(w, n);
     w->carries = true;
     if (n->kind == FC_LOOP_SERIAL || (f->mask && !f->cls->llvm.few)) {
@@ -295,7 +294,7 @@ static void one_of_pairs(walk *w, const fc_loop *n, const range *r, const char *
 static void pairs(walk *w, const fc_loop *n) {
     fc_ll *f = w->f;
     const fc_ll_stage *st = stage_of(w, n);
-    const range before = w->of[n->first], r = fc_ll_range_of(w, n);
+    const range before = w->of[n->first], r = range_of(w, n);
     const turn outer = w->turn;
     const char **part[8], **kept = NULL; /* so many levels */
     unsigned held = 0;
@@ -396,7 +395,7 @@ static void moved_back(walk *w, const fc_loop *n, const range *r) {
 
 static void vectors(walk *w, const fc_loop *n) {
     fc_ll *f = w->f;
-    const range r = fc_ll_range_of(w, n);
+    const range r = range_of(w, n);
     w->vector = n;
     w->of[n->first] = r;
     f->ahead = n->ahead;

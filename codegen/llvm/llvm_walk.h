@@ -53,7 +53,6 @@ static inline const char *minus(fc_ll *f, const char *a, const char *b) {
 
 /* llvm_walk.c: the range of the axes of a loop, of the elements of a row; the addresses of the row
  * whose indices are known. */
-range fc_ll_range_of(walk *w, const fc_loop *n);
 range fc_ll_elements_of(walk *w);
 void fc_ll_find_row(walk *w);
 
