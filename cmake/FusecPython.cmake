@@ -3,7 +3,8 @@
 # files beside it, in ${CMAKE_BINARY_DIR}/python/fusec. `pip install .` builds the same through
 # scikit-build-core (pyproject.toml) and installs it.
 #
-# The extension uses the limited API of CPython 3.11, so one build serves all later versions. NumPy's
+# The extension uses the limited API of CPython 3.11, and of that what the library of 3.10 has, too: one
+# build serves 3.10 and all later versions (a build with the headers of 3.10 itself: that one). NumPy's
 # headers (2.0 or newer) make calls with its arrays quicker; without them the buffer protocol serves.
 
 # The environment that scripts/bootstrap made has NumPy's headers and what the tests import.
@@ -16,12 +17,12 @@ if(NOT Python3_EXECUTABLE AND NOT SKBUILD)
   endforeach()
 endif()
 if(SKBUILD)
-  find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
+  find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
 else()
-  find_package(Python3 3.11 QUIET COMPONENTS Interpreter Development.Module)
+  find_package(Python3 3.10 QUIET COMPONENTS Interpreter Development.Module)
 endif()
 if(NOT Python3_Development.Module_FOUND)
-  message(STATUS "Python's headers (3.11 or newer) are missing: no Python package")
+  message(STATUS "Python's headers (3.10 or newer) are missing: no Python package")
   return()
 endif()
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fx.h - what the files of the Python extension share.
  *
- * The extension `fusec._core` is written against the limited API of CPython 3.11 and the public C
- * API of the library. It has what must be quick: arrays with their operators and functions
+ * The extension `fusec._core` is written against the limited API of CPython 3.11, of which it uses
+ * nothing that the library of 3.10 has not, and the public C API of the library. It has what must be quick: arrays with their operators and functions
  * (array.c, op.c), traces and programs (trace.c), calls of compiled functions (jit.c), memory
  * (memory.c). Everything else is Python, in frontend/python/fusec.
  *
@@ -21,8 +21,14 @@
 #ifndef FUSEC_PYTHON_FX_H
 #define FUSEC_PYTHON_FX_H
 
-#define Py_LIMITED_API 0x030B0000
+/* The limited API of 3.11 has buffers; 3.10 has the same functions, outside of its own. A
+ * free-threaded build has no limited API before 3.15. */
 #define PY_SSIZE_T_CLEAN
+#include <patchlevel.h>
+#include <pyconfig.h>
+#if PY_VERSION_HEX >= 0x030B0000 && !defined(Py_GIL_DISABLED)
+#define Py_LIMITED_API 0x030B0000
+#endif
 #include <Python.h>
 
 #include <fusec/fusec.h>

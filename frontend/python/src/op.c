@@ -475,7 +475,7 @@ static PyObject *call_row(PyObject *self, PyObject *const *args, Py_ssize_t n, P
     for (Py_ssize_t i = 0; i < n; i++)
         if (!fx_is_array(args[i]) && !PyFloat_Check(args[i]) && !PyLong_Check(args[i]) &&
             !PyComplex_Check(args[i])) {
-            PyObject *name = PyType_GetName(Py_TYPE(args[i]));
+            PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(args[i]), "__name__");
             PyErr_Format(PyExc_TypeError, "%s() of %U: not an array", fx_rows[row].name, name);
             Py_XDECREF(name);
             return NULL;
