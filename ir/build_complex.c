@@ -195,23 +195,18 @@ fc_node fc_complex_op(fc_graph *g, fc_op op, const fc_node *x) {
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* (a + bi)(c + di), of elements along an axis or of its prefixes: a record of two. */
+/* The product of elements along an axis or of its prefixes. */
 static fc_node product(fc_graph *g, fc_node a, fc_fold_args how) {
-    const fc_parts p = fc_full_parts(g, a);
-    if (!fc_usable(g, p.re) || !fc_usable(g, p.im)) return FC_NONODE;
-    const fusec_dtype t = (fusec_dtype)fc_at(g, p.re)->dtype;
-    fc_node x[2], y[2], out[2];
-    for (uint32_t k = 0; k < 2; k++) {
-        x[k] = fc_build_slot(g, t, k);
-        y[k] = fc_build_slot(g, t, FC_MAX_RECORD + k);
-    }
-    const fc_parts r = fc_z_mul(g, (fc_parts){x[0], x[1]}, (fc_parts){y[0], y[1]});
-    how.n = 2;
+    const fusec_dtype t = (fusec_dtype)fc_at(g, a)->dtype;
+    const fc_node x = fc_build_slot(g, t, 0), y = fc_build_slot(g, t, FC_MAX_RECORD);
+    fc_node out;
+    how.n = 1;
     how.what = how.scan ? "cumprod" : "prod";
-    how.element = (const fc_node[]){p.re, p.im};
-    how.start = (const fc_node[]){fc_build_number(g, t, 1), fc_build_number(g, t, 0)};
-    how.body = (const fc_node[]){r.re, r.im};
-    return fc_build_fold(g, &how, out) ? fc_build_pair(g, out[0], out[1]) : FC_NONODE;
+    how.element = &a;
+    how.start = (const fc_node[]){fc_build_cast(g, fc_build_number(g, fc_part_dtype(t), 1), t)};
+    how.body = (const fc_node[]){fc_build_op(g, FC_OP_mul, x, y, FC_NONODE)};
+    fc_build_fold(g, &how, &out);
+    return out;
 }
 
 fc_node fc_complex_scan(fc_graph *g, fc_op op, fc_node a, int64_t axis, bool exclusive,

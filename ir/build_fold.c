@@ -7,6 +7,8 @@
  * arguments of numbers must leave them. */
 #include "ir/fold.h"
 
+#include "ir/complex.h"
+
 static bool usable(const fc_graph *g, fc_node n) {
     return !g->error.code && n < g->nodes.len;
 }
@@ -20,6 +22,10 @@ static fc_node op2(fc_graph *g, fc_op op, fc_node a, fc_node b) {
 
 fc_node fc_build_slot(fc_graph *g, fusec_dtype t, uint32_t number) {
     if (g->error.code) return FC_NONODE;
+    if (fc_is_complex(t)) {
+        const fc_node re = fc_build_slot(g, fc_part_dtype(t), number);
+        return fc_build_pair(g, re, fc_build_slot(g, fc_part_dtype(t), number + 1));
+    }
     fc_ninfo n = {.op = FC_OP_SLOT, .dtype = (uint8_t)t, .attr = number};
     return fc_graph_node(g, n);
 }
@@ -168,10 +174,6 @@ static bool take_elements(fc_graph *g, const fc_fold_args *a, folding *f) {
     for (uint32_t c = 0; c < a->n; c++) {
         if (!usable(g, a->element[c])) return false;
         f->result[c] = (fusec_dtype)fc_at(g, a->element[c])->dtype;
-        if (fc_is_complex(f->result[c]))
-            return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, a->what, a->element[c], FC_NONODE,
-                                 "records are of real numbers: give it the parts"),
-                   false;
         f->element[c] = fc_build_cast(g, a->element[c], fc_record_dtype(f->result[c]));
         if (c == 0) widest = f->element[0];
         if (c == 0) continue;
@@ -198,9 +200,9 @@ static bool take_start(fc_graph *g, const fc_fold_args *a, folding *f, uint32_t 
     return false;
 }
 
-static bool check_body(fc_graph *g, const fc_fold_args *a, const folding *f, uint32_t c) {
-    const fusec_dtype t = fc_record_dtype(f->result[c]);
-    if (!usable(g, a->body[c])) return false;
+static bool check_body(fc_graph *g, const fc_fold_args *a, uint32_t c) {
+    if (!usable(g, a->body[c]) || !usable(g, a->element[c])) return false;
+    const fusec_dtype t = fc_record_dtype((fusec_dtype)fc_at(g, a->element[c])->dtype);
     const fc_ninfo *i = fc_at(g, a->body[c]);
     if (i->dtype == t && !i->shape) return true;
     if (i->dtype != t)
@@ -285,24 +287,13 @@ static bool flip_elements(fc_graph *g, folding *f, uint64_t axes) {
     return !g->error.code;
 }
 
-bool fc_build_fold(fc_graph *g, const fc_fold_args *a, fc_node *out) {
+/* A fold of records of real numbers. */
+static bool build_real(fc_graph *g, const fc_fold_args *a, fc_node *out) {
     folding f = {.n = a->n};
     uint64_t axes;
-    for (uint32_t c = 0; c < a->n; c++) out[c] = FC_NONODE;
-    if (g->error.code) return false;
-    if (a->n < 1 || a->n > FC_MAX_RECORD - !a->start) {
-        fc_fail(&g->error, FUSEC_LIMIT, "%s: %u values in a record; %d is the most%s", a->what,
-                a->n, FC_MAX_RECORD - !a->start, a->start ? "" : " without a start");
-        return false;
-    }
-    if (a->scan && a->exclusive && !a->start) {
-        fc_fail(&g->error, FUSEC_INVALID,
-                "%s: an exclusive scan begins with its start; here is none", a->what);
-        return false;
-    }
     if (!take_elements(g, a, &f) || !take_axes(g, a, &f, &axes)) return false;
     for (uint32_t c = 0; c < a->n; c++)
-        if (!take_start(g, a, &f, c) || !check_body(g, a, &f, c)) return false;
+        if (!take_start(g, a, &f, c)) return false;
     if (!make_body(g, a, f.body) || (!a->start && !add_flag(g, &f))) return false;
     if (a->reverse && !flip_elements(g, &f, axes)) return false;
     fc_ninfo n = {.op = FC_OP_FOLD, .nops = 2, .src = {FC_NONODE, FC_NONODE, FC_NONODE}};
@@ -321,35 +312,143 @@ bool fc_build_fold(fc_graph *g, const fc_fold_args *a, fc_node *out) {
     return !g->error.code;
 }
 
+/* ---- records of what they are made from ------------------------------------------------------ */
+
+/* Values of a record as real numbers, and one more where a scan may begin anew. */
+typedef struct real_record {
+    uint32_t n;
+    fc_node element[FC_MAX_RECORD], start[FC_MAX_RECORD], body[FC_MAX_RECORD], out[FC_MAX_RECORD];
+} real_record;
+
+static bool put(fc_graph *g, const fc_fold_args *a, uint32_t c, real_record *r) {
+    const fusec_dtype t = (fusec_dtype)fc_at(g, a->element[c])->dtype;
+    const bool two = fc_is_complex(t);
+    const fc_parts x = two ? fc_full_parts(g, a->element[c]) : (fc_parts){a->element[c], FC_NONODE},
+                   y = two ? fc_complex_parts(g, a->body[c]) : (fc_parts){a->body[c], FC_NONODE};
+    fc_parts s = {FC_NONODE, FC_NONODE};
+    if (a->start) {
+        s.re = two ? fc_build_cast(g, a->start[c], t) : a->start[c];
+        if (two) s = fc_complex_parts(g, s.re);
+    }
+    for (unsigned k = 0; k < (two ? 2 : 1); k++, r->n++) {
+        r->element[r->n] = k ? x.im : x.re;
+        r->start[r->n] = k ? s.im : s.re;
+        r->body[r->n] = k ? y.im : y.re;
+    }
+    return !g->error.code;
+}
+
+/* (.., new1), (.., new2) -> (later if new2, else both joined; new1 or new2) */
+static bool put_reset(fc_graph *g, const fc_fold_args *a, real_record *r) {
+    const uint32_t n = r->n++;
+    if (!usable(g, a->reset)) return false;
+    if (fc_at(g, a->reset)->dtype != FUSEC_BOOL) {
+        fc_fail_types(g, FUSEC_NOT_BOOL, "reset=", a->reset, FC_NONODE, "it must be bool");
+        return false;
+    }
+    const fc_node new1 = fc_build_slot(g, FUSEC_BOOL, n),
+                  new2 = fc_build_slot(g, FUSEC_BOOL, FC_MAX_RECORD + n);
+    for (uint32_t c = 0; c < n; c++) {
+        const fusec_dtype t = fc_record_dtype((fusec_dtype)fc_at(g, r->element[c])->dtype);
+        const fc_node later = fc_build_slot(g, t, FC_MAX_RECORD + c);
+        r->body[c] = fc_build_op(g, FC_OP_where, new2, later, r->body[c]);
+    }
+    r->element[n] = a->reset;
+    r->start[n] = fc_build_const(g, FUSEC_BOOL, 0);
+    r->body[n] = op2(g, FC_OP_logical_or, new1, new2);
+    return !g->error.code;
+}
+
+/* What is before the first element of a stretch belongs to the one before. */
+static bool cut_stretches(fc_graph *g, const fc_fold_args *a, real_record *r) {
+    for (uint32_t c = 0; a->exclusive && c + 1 < r->n; c++) {
+        const fusec_dtype t = (fusec_dtype)fc_at(g, r->out[c])->dtype;
+        r->out[c] =
+            fc_build_op(g, FC_OP_where, a->reset, fc_build_cast(g, r->start[c], t), r->out[c]);
+        if (!usable(g, r->out[c])) return false;
+    }
+    return true;
+}
+
+bool fc_build_fold(fc_graph *g, const fc_fold_args *a, fc_node *out) {
+    real_record r = {.n = 0};
+    uint32_t n = a->resets, k = 0;
+    for (uint32_t c = 0; c < a->n; c++) out[c] = FC_NONODE;
+    if (g->error.code) return false;
+    for (uint32_t c = 0; c < a->n && c < FC_MAX_RECORD; c++) {
+        if (!check_body(g, a, c)) return false;
+        n += fc_slots_of((fusec_dtype)fc_at(g, a->element[c])->dtype);
+    }
+    const uint32_t most = FC_MAX_RECORD - !a->start;
+    if (a->n < 1 || a->n > FC_MAX_RECORD || n > most) {
+        fc_fail(&g->error, FUSEC_LIMIT, "%s: %u values in a record; %u is the most%s", a->what,
+                a->n > n ? a->n : n, most, a->start ? "" : " without a start");
+        return false;
+    }
+    if (a->scan && a->exclusive && !a->start) {
+        fc_fail(&g->error, FUSEC_INVALID,
+                "%s: an exclusive scan begins with its start; here is none", a->what);
+        return false;
+    }
+    for (uint32_t c = 0; c < a->n; c++)
+        if (!put(g, a, c, &r)) return false;
+    if (a->resets && !put_reset(g, a, &r)) return false;
+    fc_fold_args real = *a;
+    real.n = r.n;
+    real.element = r.element;
+    real.start = a->start ? r.start : NULL;
+    real.body = r.body;
+    if (!build_real(g, &real, r.out) || (a->resets && !cut_stretches(g, a, &r))) return false;
+    for (uint32_t c = 0; c < a->n; c++) {
+        const bool two = fc_is_complex((fusec_dtype)fc_at(g, a->element[c])->dtype);
+        out[c] = two ? fc_build_pair(g, r.out[k], r.out[k + 1]) : r.out[k];
+        k += 1 + two;
+    }
+    return !g->error.code;
+}
+
 /* ---- what is made of them -------------------------------------------------------------------- */
+
+static fc_node number(fc_graph *g, fusec_dtype t, int64_t v) {
+    return fc_build_cast(g, fc_build_number(g, fc_is_complex(t) ? fc_part_dtype(t) : t, v), t);
+}
+
+static fc_node with_axis(fc_graph *g, fc_node x, uint32_t axis) {
+    fc_dim shape[FC_MAX_RANK + 1];
+    for (uint32_t i = 0; i <= fc_rank(g, x); i++)
+        shape[i] = i == axis ? fc_dim_const(&g->dims, 1) : fc_axis(g, x, i - (i > axis));
+    return fc_build_reshape(g, x, fc_rank(g, x) + 1, shape);
+}
 
 /* (A1, B1), (A2, B2) -> (A1*A2, A2*B1 + B2) */
 fc_node fc_build_linrec(fc_graph *g, fc_node a, fc_node b, fc_node init, int64_t axis,
-                        bool reverse) {
+                        fc_fold_args how) {
     fc_node out[2];
     if (!usable(g, a) || !usable(g, b)) return FC_NONODE;
     const fusec_dtype t = fc_record_dtype((fusec_dtype)fc_at(g, b)->dtype);
+    const uint32_t second = fc_slots_of(t);
     if (fc_at(g, a)->dtype != fc_at(g, b)->dtype)
         return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, "linrec", a, b, "cast one of them");
     if (t == FUSEC_BOOL)
         return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, "linrec", b, FC_NONODE, "it takes numbers");
-    const fc_node a1 = fc_build_slot(g, t, 0), b1 = fc_build_slot(g, t, 1),
+    const fc_node a1 = fc_build_slot(g, t, 0), b1 = fc_build_slot(g, t, second),
                   a2 = fc_build_slot(g, t, FC_MAX_RECORD),
-                  b2 = fc_build_slot(g, t, FC_MAX_RECORD + 1);
+                  b2 = fc_build_slot(g, t, FC_MAX_RECORD + second);
     const fc_node body[2] = {op2(g, FC_OP_mul, a1, a2),
                              op2(g, FC_OP_add, op2(g, FC_OP_mul, a2, b1), b2)};
-    const fc_node element[2] = {a, b},
-                  start[2] = {fc_build_number(g, t, 1), fc_build_number(g, t, 0)};
-    const fc_fold_args args = {.what = "linrec",
-                               .n = 2,
-                               .element = element,
-                               .start = start,
-                               .body = body,
-                               .naxes = 1,
-                               .axes = &axis,
-                               .scan = true,
-                               .reverse = reverse};
-    if (!fc_build_fold(g, &args, out) || init == FC_NONODE) return out[1];
+    const fc_node element[2] = {a, b}, start[2] = {number(g, t, 1), number(g, t, 0)};
+    how.what = "linrec";
+    how.n = 2;
+    how.element = element;
+    how.start = start;
+    how.body = body;
+    how.naxes = 1;
+    how.axes = &axis;
+    how.scan = true;
+    if (!fc_build_fold(g, &how, out) || init == FC_NONODE) return out[1];
+    const uint32_t rank = fc_rank(g, out[1]);
+    if (usable(g, init) && fc_rank(g, init) && fc_rank(g, init) + 1 == rank)
+        init = with_axis(g, init, (uint32_t)(axis < 0 ? axis + (int64_t)rank : axis));
     return op2(g, FC_OP_add, op2(g, FC_OP_mul, out[0], init), out[1]);
 }
 
@@ -377,41 +476,36 @@ static fc_node start_of(fc_graph *g, fc_op red, fusec_dtype t) {
     return n;
 }
 
-/* (new1, x1), (new2, x2) -> (new1 or new2, x2 if new2, else x1 and x2 joined) */
 fc_node fc_build_scan_reset(fc_graph *g, fc_op op, fc_node a, fc_node reset, int64_t axis,
                             bool exclusive, bool reverse) {
-    fc_node out[2];
+    fc_node out;
     if (!usable(g, a) || !usable(g, reset)) return FC_NONODE;
     if (!fc_can_scan(op)) {
         fc_fail(&g->error, FUSEC_INVALID, "%s has no prefixes", fc_ops[op].name);
         return FC_NONODE;
     }
-    if (fc_at(g, reset)->dtype != FUSEC_BOOL)
-        return fc_fail_types(g, FUSEC_NOT_BOOL, "reset=", reset, FC_NONODE, "it must be bool");
     if (fc_ops[op].rule == FC_RULE_BOOL) a = fc_build_cast(g, a, FUSEC_BOOL);
     if (!usable(g, a)) return FC_NONODE;
-    const fusec_dtype of = (fusec_dtype)fc_at(g, a)->dtype, t = fc_acc_dtype(op, of);
+    const fusec_dtype of = (fusec_dtype)fc_at(g, a)->dtype;
+    const fusec_dtype t = fc_is_complex(of) ? of : fc_acc_dtype(op, of);
+    if (fc_is_complex(of) && op != FC_OP_sum && op != FC_OP_prod)
+        return fc_complex_refuse(g, op, a);
     if (!fc_is_half(of)) a = fc_build_cast(g, a, t);
-    const fc_node new1 = fc_build_slot(g, FUSEC_BOOL, 0),
-                  new2 = fc_build_slot(g, FUSEC_BOOL, FC_MAX_RECORD), x1 = fc_build_slot(g, t, 1),
-                  x2 = fc_build_slot(g, t, FC_MAX_RECORD + 1);
-    const fc_node both = op2(g, joining_row(op), x1, x2),
-                  body[2] = {op2(g, FC_OP_logical_or, new1, new2),
-                             fc_build_op(g, FC_OP_where, new2, x2, both)};
-    const fc_node element[2] = {reset, a},
-                  start[2] = {fc_build_const(g, FUSEC_BOOL, 0), start_of(g, op, t)};
+    const fc_node body =
+        op2(g, joining_row(op), fc_build_slot(g, t, 0), fc_build_slot(g, t, FC_MAX_RECORD));
+    const fc_node start = fc_is_complex(of) ? number(g, t, op == FC_OP_prod) : start_of(g, op, t);
     const fc_fold_args args = {.what = "cum",
-                               .n = 2,
-                               .element = element,
-                               .start = start,
-                               .body = body,
+                               .n = 1,
+                               .element = &a,
+                               .start = &start,
+                               .body = &body,
                                .naxes = 1,
                                .axes = &axis,
                                .scan = true,
                                .exclusive = exclusive,
-                               .reverse = reverse};
-    if (!fc_build_fold(g, &args, out) || !exclusive) return out[1];
-    /* what is before the first element of a stretch belongs to the one before */
-    return fc_build_op(g, FC_OP_where, reset,
-                       fc_build_cast(g, start[1], (fusec_dtype)fc_at(g, out[1])->dtype), out[1]);
+                               .reverse = reverse,
+                               .resets = true,
+                               .reset = reset};
+    fc_build_fold(g, &args, &out);
+    return out;
 }

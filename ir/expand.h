@@ -23,7 +23,7 @@ fc_val fc_expand_cast(fc_code *c, fc_val a, fusec_dtype to);
  * interleave, so their combine looks at the indices for ties; their step relies on rising indices.
  * var and std keep (mean, sum of squared differences, i64 count). */
 
-#define FC_MAX_COMPONENTS 6
+#define FC_MAX_COMPONENTS 16
 
 /* The dtype elements are converted to before they are accumulated, and the result dtype of
  * the row. */

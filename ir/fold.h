@@ -19,8 +19,11 @@
 
 enum { FC_MAX_RECORD = FC_MAX_COMPONENTS };
 
-/* An FC_OP_SLOT: attr is its number. */
+/* An FC_OP_SLOT: attr is its number. Of a complex number two, joined. */
 fc_node fc_build_slot(fc_graph *g, fusec_dtype t, uint32_t number);
+static inline uint32_t fc_slots_of(fusec_dtype t) {
+    return fc_is_complex(t) ? 2 : 1;
+}
 
 /* FC_OP_RECORD: a chain of nodes with any number of values, at least one. Its dtype and shape are
  * those of the first and mean nothing. fc_record_nodes gives the number of values, and the first
@@ -50,26 +53,28 @@ void fc_find_bound(const fc_graph *g, uint8_t *bound);
 /* The dtype of slots for elements of this dtype: 16-bit floats are f32 in a record, and results
  * round once. */
 static inline fusec_dtype fc_record_dtype(fusec_dtype element) {
-    return fc_dtypes[element].compute;
+    return fc_is_complex(element) ? element : fc_dtypes[element].compute;
 }
 
 typedef struct fc_fold_args {
     const char *what; /* for messages: "reduce" */
     uint32_t n;
-    const fc_node *element; /* broadcast together */
+    const fc_node *element; /* broadcast together; a complex number counts as two values */
     const fc_node *start;   /* constants; NULL: none, then no elements are an error */
     const fc_node *body;    /* of dtype fc_record_dtype, elementwise in the slots */
     uint32_t naxes;         /* of a scan 1 */
     const int64_t *axes;    /* NULL: all */
     bool keepdims, scan, exclusive, reverse;
+    bool resets; /* scan: where `reset` (bool) is true, an element is the first one */
+    fc_node reset;
 } fc_fold_args;
 /* out[0 .. n - 1]: a fold for each value of the record. False: g->error says why. */
 bool fc_build_fold(fc_graph *g, const fc_fold_args *a, fc_node *out);
 
-/* y[t] = a[t] * y[t - 1] + b[t] along an axis, from `init` (FC_NONODE: 0) before the first element.
- */
+/* y[t] = a[t] * y[t - 1] + b[t] along an axis, from `init` (FC_NONODE: 0) before the first element,
+ * which may lack the axis. Of `how` the flags of a scan and `reset` are read. */
 fc_node fc_build_linrec(fc_graph *g, fc_node a, fc_node b, fc_node init, int64_t axis,
-                        bool reverse);
+                        fc_fold_args how);
 /* A scan by a row that starts anew where `reset` (bool) is true: there element i is the first one.
  */
 fc_node fc_build_scan_reset(fc_graph *g, fc_op op, fc_node a, fc_node reset, int64_t axis,

@@ -23,7 +23,7 @@
 enum {
     FC_MAX_REPEAT = 64, /* values: carried, and read by a round */
     /* numbers of slots: those of folds are below */
-    FC_SLOT_COUNTER = 16,
+    FC_SLOT_COUNTER = 2 * FC_MAX_COMPONENTS,
     FC_SLOT_VALUE = FC_SLOT_COUNTER + 1,
     FC_SLOT_END = FC_SLOT_VALUE + FC_MAX_REPEAT,
     FC_REPEAT_BOUNDS = 2, /* operands before the starts */

@@ -313,8 +313,9 @@ static void solve_one(folding *f, recurrence *r, uint32_t k) {
     r->solved[k] = true;
     r->y[k] = b;
     if (b == FC_NONODE || a == FC_NONODE) return;
-    r->y[k] = fc_build_linrec(g, spread(f, a), spread(f, b), FC_NONODE,
-                              (int64_t)f->axis + f->c->nlead, r->reverse);
+    r->y[k] =
+        fc_build_linrec(g, spread(f, a), spread(f, b), FC_NONODE, (int64_t)f->axis + f->c->nlead,
+                        (fc_fold_args){.reverse = r->reverse});
 }
 
 /* Two values that depend on each other: a record of a matrix and a vector. */

@@ -540,71 +540,78 @@ static reason check_result(const fc_graph *g, const fc_ninfo *n) {
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-/* Which slots of a fold a value depends on: five bits for each number, its dtype + 1; and whether
- * it depends on anything but slots and constants, or is not elementwise. */
-enum { SLOT_BITS = 5 };
-#define OUTSIDE (UINT64_C(1) << 63)
-#define ROUND   (UINT64_C(1) << 62) /* on slots of a loop */
-#define SLOTS   (OUTSIDE - 1)
+/* Which slots of a fold a value depends on, by number their dtype + 1; and whether it depends on
+ * slots of a loop, or on anything but slots and constants, or is not elementwise. */
+typedef struct slots {
+    uint8_t dtype[2 * FC_MAX_RECORD];
+    bool any, round, outside;
+} slots;
 
-static reason join_slots(uint64_t *to, uint64_t from) {
-    for (unsigned k = 0; k < 2 * FC_MAX_RECORD; k++) {
-        const uint64_t mask = UINT64_C(31) << k * SLOT_BITS, a = *to & mask, b = from & mask;
-        if (a && b && a != b) return "a body has one value in two dtypes";
-        *to |= b;
+static reason join_slots(slots *to, const slots *from) {
+    for (unsigned k = 0; from->any && k < 2 * FC_MAX_RECORD; k++) {
+        if (to->dtype[k] && from->dtype[k] && to->dtype[k] != from->dtype[k])
+            return "a body has one value in two dtypes";
+        to->dtype[k] |= from->dtype[k];
     }
-    *to |= from & (OUTSIDE | ROUND);
+    to->any |= from->any;
+    to->round |= from->round;
+    to->outside |= from->outside;
     return NULL;
 }
 
+static bool is_bound(const slots *s) {
+    return s->any || s->round;
+}
+
 /* The body has no values but those of two records of this fold. */
-static reason check_slots(const fc_graph *g, const fc_ninfo *n, uint64_t slots) {
+static reason check_slots(const fc_graph *g, const fc_ninfo *n, const slots *s) {
     fc_node element[FC_MAX_RECORD];
     const uint32_t values = fc_record_nodes(g, n->src[0], FC_MAX_RECORD, element);
-    if (slots & (OUTSIDE | ROUND)) return "its body reads what is outside of it";
+    if (s->outside || s->round) return "its body reads what is outside of it";
     for (uint32_t k = 0; k < 2 * FC_MAX_RECORD; k++) {
         const uint32_t c = k % FC_MAX_RECORD;
-        const uint64_t has = slots >> k * SLOT_BITS & 31;
-        if (has && (c >= values || has != fc_at(g, element[c])->dtype + 1u))
+        if (s->dtype[k] && (c >= values || s->dtype[k] != fc_at(g, element[c])->dtype + 1u))
             return "its body is one of other records";
     }
     return NULL;
 }
 
-/* Slots are scalars and so is what is made of them; no element and no output is. `slots` has room
- * for all nodes. */
-static reason check_bodies(const fc_graph *g, uint64_t *slots) {
+/* Slots are scalars and so is what is made of them; no element and no output is. `of` has room for
+ * all nodes. */
+static reason check_bodies(const fc_graph *g, slots *of) {
     for (fc_node id = 0; id < g->nodes.len; id++) {
         const fc_ninfo *n = fc_at(g, id);
         const bool computes = fc_is_elementwise(n->op) || n->op == FC_OP_CAST ||
                               n->op == FC_OP_BITCAST || n->op == FC_OP_RECORD ||
                               n->op == FC_OP_ROUNDS || n->op == FC_OP_EXTERN;
-        slots[id] = computes || n->op == FC_OP_SLOT || n->op == FC_OP_CONST ? 0 : OUTSIDE;
+        slots *s = &of[id];
+        *s = (slots){.outside = !computes && n->op != FC_OP_SLOT && n->op != FC_OP_CONST};
         if (n->op == FC_OP_SLOT) {
-            const bool round = n->attr >= FC_SLOT_COUNTER && n->attr < FC_SLOT_END;
-            if (n->attr >= 2 * FC_MAX_RECORD && !round) return "a slot that does not exist";
-            slots[id] = round ? ROUND : (uint64_t)(n->dtype + 1u) << n->attr * SLOT_BITS;
+            s->round = n->attr >= FC_SLOT_COUNTER && n->attr < FC_SLOT_END;
+            s->any = !s->round;
+            if (s->any && n->attr >= 2 * FC_MAX_RECORD) return "a slot that does not exist";
+            if (s->any) s->dtype[n->attr] = (uint8_t)(n->dtype + 1u);
         }
         if (n->op == FC_OP_ROUNDS) {
-            if (slots[n->src[1]] & ~ROUND) return "its body reads what is outside of it";
-            slots[id] = slots[n->src[0]];
-            if ((slots[id] & SLOTS) && n->shape) return "a body is not elementwise";
+            if (of[n->src[1]].any || of[n->src[1]].outside)
+                return "its body reads what is outside of it";
+            *s = of[n->src[0]];
+            if (is_bound(s) && n->shape) return "a body is not elementwise";
             continue;
         }
         if (n->op == FC_OP_FOLD) {
-            reason why = check_slots(g, n, slots[n->src[1]]);
-            if (why || (slots[n->src[0]] & SLOTS)) return why ? why : "an element is bound";
+            reason why = check_slots(g, n, &of[n->src[1]]);
+            if (why || is_bound(&of[n->src[0]])) return why ? why : "an element is bound";
             continue;
         }
         for (int k = 0; k < n->nops; k++) {
-            reason why = join_slots(&slots[id], slots[n->src[k]]);
+            reason why = join_slots(s, &of[n->src[k]]);
             if (why) return why;
         }
-        if ((slots[id] & SLOTS) && n->nops && (!computes || n->shape))
-            return "a body is not elementwise";
+        if (is_bound(s) && n->nops && (!computes || n->shape)) return "a body is not elementwise";
     }
     for (size_t i = 0; i < g->outputs.len; i++)
-        if (g->outputs.at[i].node < g->nodes.len && (slots[g->outputs.at[i].node] & SLOTS))
+        if (g->outputs.at[i].node < g->nodes.len && is_bound(&of[g->outputs.at[i].node]))
             return "an output is bound";
     return NULL;
 }
@@ -675,10 +682,10 @@ fusec_status fc_graph_verify(const fc_graph *g, fc_error *e) {
             return fc_fail(e, FUSEC_INTERNAL, "broken graph: %%%u = %s: %s", id,
                            n->op < FC_OP_COUNT_ ? fc_ops[n->op].name : "?", why);
     }
-    uint64_t *slots = fc_malloc(g->alloc, (g->nodes.len + 1) * sizeof *slots);
-    if (!slots) return fc_oom(e);
-    why = check_bodies(g, slots);
-    fc_free(g->alloc, slots);
+    slots *of = fc_malloc(g->alloc, (g->nodes.len + 1) * sizeof *of);
+    if (!of) return fc_oom(e);
+    why = check_bodies(g, of);
+    fc_free(g->alloc, of);
     if (why) return fc_fail(e, FUSEC_INTERNAL, "broken graph: %s", why);
     for (size_t i = 0; i < g->inputs.len; i++) {
         fc_node n = g->inputs.at[i].node;

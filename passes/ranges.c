@@ -163,7 +163,15 @@ static range of_row(ranges *r, const fc_ninfo *i) {
         const range x = itself(a);
         return (range){divided(r, x.lo, v), divided(r, x.hi, v), false};
     }
-    case FC_OP_where: return both(r, r->of[i->src[1]], r->of[i->src[2]]);
+    case FC_OP_where: {
+        const range x = r->of[i->src[1]];
+        int64_t none;
+        /* what is never negative is at least 0 at its upper end, wherever it has an element */
+        if (constant(r, i->src[2], &none) && none == 0 && !x.wraps && x.lo != FC_DIM_NONE &&
+            never_negative(r, x.lo))
+            return (range){number(r, 0), x.hi, false};
+        return both(r, x, r->of[i->src[2]]);
+    }
     default: return unknown;
     }
 }

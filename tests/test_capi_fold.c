@@ -72,6 +72,11 @@ FC_TEST(capi_fold, recurrences) {
                       fusec_message(ctx));
     FC_EXPECT_EQ_F64((double)got[2], 123.0);
     FC_EXPECT_EQ_F64((double)got[5], 456.0);
+    FC_EXPECT_OK_TEXT(
+        fusec_read(fusec_linrec(fusec_num(10), x, 1, FUSEC_SCAN_EXCLUSIVE), got, sizeof got),
+        fusec_message(ctx));
+    FC_EXPECT_EQ_F64((double)got[2], 12.0);
+    FC_EXPECT_EQ_F64((double)got[3], 0.0);
     FC_EXPECT_OK_TEXT(fusec_read(fusec_linrec(x, x, 0, FUSEC_SCAN_REVERSE), got, sizeof got),
                       fusec_message(ctx));
     FC_EXPECT_EQ_F64((double)got[1], 2 + 2 * 5.0);
@@ -88,11 +93,11 @@ FC_TEST(capi_fold, recurrences) {
 }
 
 FC_TEST(capi_fold, refused) {
-    fusec_value a[7] = {{0}}, b[7], out[7], x[7];
+    fusec_value a[17] = {{0}}, b[17], out[17], x[17];
     FC_EXPECT_EQ_I64(fusec_record_pair(0, a, b, out), FUSEC_INVALID);
     FC_EXPECT_EQ_I64(fusec_record_pair(1, NULL, b, out), FUSEC_INVALID);
     FC_EXPECT_EQ_I64(fusec_record_pair(1, &none, b, out), FUSEC_INVALID);
-    FC_EXPECT_EQ_I64(fusec_reduce_by(7, a, NULL, b, 0, NULL, 0, out), FUSEC_LIMIT);
+    FC_EXPECT_EQ_I64(fusec_reduce_by(17, a, NULL, b, 0, NULL, 0, out), FUSEC_LIMIT);
     FC_EXPECT_EQ_I64(fusec_scan_by(1, a, NULL, NULL, 0, 8, NULL), FUSEC_INVALID);
     FC_EXPECT_EQ_I64(fusec_rank(fusec_linrec(none, none, 0, 0)), -1);
     CAPI_START();

@@ -124,7 +124,7 @@ static void derive(fc_graph *g, bool loop) {
                              .hole = &hole,
                              .next = &next};
     fc_node y = FC_NONODE, dx;
-    if (!loop) y = fc_build_linrec(g, turned, x, FC_NONODE, 0, false);
+    if (!loop) y = fc_build_linrec(g, turned, x, FC_NONODE, 0, (fc_fold_args){.resets = false});
     if (loop && !fc_build_loop(g, &p, &y)) return;
     const fc_node loss = fc_build_reduce(g, FC_OP_sum, y, 0, NULL, false);
     if (fc_grad(g, loss, 1, &x, &dx)) fc_build_output(g, "dx", dx);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "ir/complex.h"
 #include "ir/fold.h"
 #include "passes/plan.h"
 #include "tests/support/fake_machine.h"
@@ -209,11 +210,67 @@ FC_TEST(fold, linrec) {
         fc_graph_init(&g, &fc_libc_alloc, NULL);
         fc_node a = gbin(&g, "a", dtypes[t], 2, gbd(&g, "n"), gbd(&g, "m"), 0),
                 b = gbin(&g, "b", dtypes[t], 2, gbd(&g, "n"), gbd(&g, "m"), 0);
-        output(&g, fc_build_linrec(&g, a, b, FC_NONODE, -1, false));
-        output(&g, fc_build_linrec(&g, a, b, gbn(&g, b, 3), 0, true));
+        output(&g, fc_build_linrec(&g, a, b, FC_NONODE, -1, (fc_fold_args){.reverse = false}));
+        output(&g, fc_build_linrec(&g, a, b, gbn(&g, b, 3), 0, (fc_fold_args){.reverse = true}));
         judge(&g, (const int64_t[]){35, 70}, true, NULL);
         fc_graph_free(&g);
     }
+}
+
+/* Without the element itself, in stretches, from the end, of complex numbers: by the oracle, which
+ * knows the fold that it becomes, and by products that are sums of their parts. */
+FC_TEST(fold, linrec_ways) {
+    for (int way = 0; way < 8; way++) {
+        fc_graph g;
+        fc_graph_init(&g, &fc_libc_alloc, NULL);
+        fc_node x[4];
+        for (int i = 0; i < 4; i++) {
+            const char name[] = {(char)('a' + i), 0};
+            x[i] = gbin(&g, name, FUSEC_F32, 2, gbd(&g, "n"), gbd(&g, "m"), 0);
+        }
+        const fc_fold_args how = {.exclusive = way & 1,
+                                  .reverse = way & 2,
+                                  .resets = way & 4,
+                                  .reset = gb2(&g, FC_OP_gt, x[0], gbn(&g, x[0], 1))};
+        const fc_node z = fc_build_linrec(&g, fc_build_pair(&g, x[0], x[1]),
+                                          fc_build_pair(&g, x[2], x[3]), FC_NONODE, way & 1, how);
+        output(&g, fc_build_linrec(&g, x[0], x[1], x[2], 1, how));
+        output(&g, fc_build_part(&g, z, false));
+        output(&g, fc_build_part(&g, z, true));
+        judge(&g, (const int64_t[]){19, 37}, true, NULL);
+        fc_graph_free(&g);
+    }
+}
+
+/* y = a*y + b, where z stands for two of them: i*i = -1. */
+FC_TEST(fold, complex_by_hand) {
+    enum { N = 40 };
+    fc_fixture f;
+    if (!fc_fixture_open(&f, "interp")) return;
+    fc_node x = gbin(&f.g, "x", FUSEC_F32, 1, gbd(&f.g, "n"), 0, 0), zero = gbn(&f.g, x, 0);
+    const fc_node turn = fc_build_pair(&f.g, zero, gbn(&f.g, x, 1));
+    const fc_fold_args how = {.exclusive = true};
+    const fc_node z =
+        fc_build_linrec(&f.g, fc_build_broadcast(&f.g, turn, 1, &(fc_dim){gbd(&f.g, "n")}),
+                        fc_build_pair(&f.g, x, zero), turn, 0, how);
+    output(&f.g, fc_build_part(&f.g, z, false));
+    output(&f.g, fc_build_part(&f.g, z, true));
+    float in[N], re[N], im[N], a = 0, b = 1;
+    for (int i = 0; i < N; i++) in[i] = (float)i;
+    const int64_t length = N;
+    const fc_tensor from = {.dtype = FUSEC_F32, .rank = 1, .shape = &length, .data = in};
+    fc_tensor to[2] = {from, from};
+    to[0].data = re;
+    to[1].data = im;
+    fc_program *p = fc_fixture_compile(&f);
+    if (p) FC_EXPECT_OK(fc_program_run(p, NULL, 1, &from, 0, NULL, 2, to, &f.e), &f.e);
+    for (int i = 0; p && i < N; i++) {
+        FC_EXPECT_TRUE(re[i] == a && im[i] == b);
+        const float was = a;
+        a = in[i] - b;
+        b = was;
+    }
+    fc_fixture_close(&f, p);
 }
 
 FC_TEST(fold, reset) {
@@ -360,7 +417,8 @@ FC_TEST(fold, refused) {
     expect_refused(&g, a, FUSEC_NOT_POINTWISE, "not elementwise");
     a = gbin(&g, "i", FUSEC_I32, 1, gbd(&g, "n"), 0, 0);
     fc_node b = gbin(&g, "x", FUSEC_F32, 1, gbd(&g, "n"), 0, 0);
-    FC_EXPECT_EQ_U64(fc_build_linrec(&g, a, b, FC_NONODE, 0, false), FC_NONODE);
+    FC_EXPECT_EQ_U64(fc_build_linrec(&g, a, b, FC_NONODE, 0, (fc_fold_args){.reverse = false}),
+                     FC_NONODE);
     FC_EXPECT_EQ_I64(g.error.code, FUSEC_DTYPE_MISMATCH);
     fc_graph_free(&g);
 }

@@ -40,9 +40,11 @@ static fc_node cumsum_anew(fc_graph *g, fc_node x) {
 
 static fc_node linrec(fc_graph *g, fc_node x) {
     const fc_node init = gbred(g, FC_OP_sum, x, 1, true);
-    return fc_build_linrec(g, gb1(g, FC_OP_sin, x), gb2(g, FC_OP_mul, x, x), init, 1, false);
+    return fc_build_linrec(g, gb1(g, FC_OP_sin, x), gb2(g, FC_OP_mul, x, x), init, 1,
+                           (fc_fold_args){.reverse = false});
 }
-FUNCTION(linrec_back, fc_build_linrec(g, x, gb1(g, FC_OP_cos, x), FC_NONODE, 0, true))
+FUNCTION(linrec_back,
+         fc_build_linrec(g, x, gb1(g, FC_OP_cos, x), FC_NONODE, 0, (fc_fold_args){.reverse = true}))
 FUNCTION(slope_linrec, slope_of(g, linrec(g, x), x))
 
 FC_TEST(gradient_fold, of_scans) {

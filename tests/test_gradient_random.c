@@ -123,7 +123,8 @@ static fc_node scanned(maker *m, fc_node a) {
     }
     case 3: return fc_build_sort(g, a, axis, reverse);
     default:
-        return fc_build_linrec(g, small, gb2(g, FC_OP_add, small, b), FC_NONODE, axis, reverse);
+        return fc_build_linrec(g, small, gb2(g, FC_OP_add, small, b), FC_NONODE, axis,
+                               (fc_fold_args){.reverse = reverse});
     }
 }
 

@@ -228,6 +228,38 @@ FC_TEST(lang_loop, one_node_with_the_written_rounds) {
                     "x: f32[6]");
 }
 
+/* The counter and other scalars are indices, of loops that are launched, too. */
+FC_TEST(lang_loop, reads_where_the_counter_says) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 0,
+               "fusec -e 's = 0.0; for k in 0..i[4] { s = 10*s + x[k] }; s' x=iota:f32:5 "
+               "i=iota:i32:5 -d interp");
+    FC_EXPECT_CONTAINS(sh.out, "123");
+    EXPECT_RUN(sh, 0,
+               "fusec -e 's = x[0]; for k in 0..i[2] { s = s + x[i[2] - k] }; s' "
+               "x=iota:f32:3x2 i=iota:i64:3 -d interp");
+    FC_EXPECT_CONTAINS(sh.out, "[6. 9.]");
+    EXPECT_RUN(sh, 4,
+               "fusec -e 's = 0.0; for k in 0..i[4] { s = 10*s + x[k] }; s' x=iota:f32:3 "
+               "i=iota:i32:5 -d interp");
+    FC_EXPECT_CONTAINS(sh.err, "k is 3, axis 0 of x has 3 elements [index-out-of-range]");
+    shell_close(&sh);
+}
+
+/* An element that has stopped reads nothing, so that nothing it would read is outside. */
+FC_TEST(lang_loop, what_has_stopped_reads_nothing) {
+    OPEN(sh);
+    for (int rounds = 9; rounds < 1000; rounds += 900) {
+        shell_run(&sh,
+                  "fusec -e 'p = 0*i; for k in 0..%d while p < i { p = p + 1 + 0*t[p] }; p' "
+                  "t=iota:i32:3 i=iota:i32:4 -d interp",
+                  rounds);
+        FC_EXPECT_STREQ(sh.err, "");
+        FC_EXPECT_CONTAINS(sh.out, "[0 1 2 3]");
+    }
+    shell_close(&sh);
+}
+
 /* ---- kernels ----------------------------------------------------------------------------------
  */
 

@@ -213,7 +213,8 @@ FC_TEST(scan, cuda_looks_back_at_records) {
     if (!fc_fixture_open(&f, "cuda")) FC_FAIL("no device behind the fake driver");
     fc_node x = gbin(&f.g, "x", FUSEC_F32, 2, gbd(&f.g, "n"), gbd(&f.g, "m"), 0);
     const fc_node half = gb2(&f.g, FC_OP_mul, x, gbn(&f.g, x, 0.5));
-    fc_build_output(&f.g, "y", fc_build_linrec(&f.g, half, x, FC_NONODE, 1, false));
+    fc_build_output(&f.g, "y",
+                    fc_build_linrec(&f.g, half, x, FC_NONODE, 1, (fc_fold_args){.scan = true}));
     judge_cuda(&f, shape, true);
     x = gbin(&f.g, "x", FUSEC_F32, 2, gbd(&f.g, "n"), gbd(&f.g, "m"), 0);
     const fc_node above = gb2(&f.g, FC_OP_gt, x, gbn(&f.g, x, 0));

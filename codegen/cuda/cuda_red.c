@@ -27,14 +27,18 @@
 enum { EVEN = FC_RED_PARTS, BODIES };
 
 /* The operands' names. A step knows by `t` how many elements an accumulator counts. */
-#define EARLIER "a.c0", "a.c1", "a.c2", "a.c3", "a.c4", "a.c5"
+#define SIXTEEN(of)                                                                                \
+    of "0", of "1", of "2", of "3", of "4", of "5", of "6", of "7", of "8", of "9", of "10",       \
+        of "11", of "12", of "13", of "14", of "15"
+_Static_assert(FC_MAX_COMPONENTS == 16, "names of the values of a record");
 static const char *const arg_names[BODIES][FC_RED_ARGS] = {
-    [FC_RED_STEP] = {EARLIER, "x", "y", "x2", "x3", "x4", "x5", "i"},
-    [FC_RED_JOIN] = {EARLIER, "b.c0", "b.c1", "b.c2", "b.c3", "b.c4", "b.c5"},
-    [FC_RED_FINISH] = {EARLIER, "n"},
-    [EVEN] = {"a.c0", "a.c1", "n", "", "", "", "b.c0", "b.c1", "n"}};
-static const char *const counted_step[FC_RED_ARGS] = {"a.c0", "a.c1", "t", "", "", "", "x",
-                                                      "",     "",     "",  "", "", "i"};
+    [FC_RED_STEP] = {SIXTEEN("a.c"), "x", "y", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9",
+                     "x10", "x11", "x12", "x13", "x14", "x15", "i"},
+    [FC_RED_JOIN] = {SIXTEEN("a.c"), SIXTEEN("b.c")},
+    [FC_RED_FINISH] = {SIXTEEN("a.c"), "n"},
+    [EVEN] = {"a.c0", "a.c1", "n", [FC_ARG_LATER] = "b.c0", "b.c1", "n"}};
+static const char *const counted_step[FC_RED_ARGS] = {
+    "a.c0", "a.c1", "t", [FC_ARG_ELEMENT] = "x", [FC_ARG_INDEX] = "i"};
 /* How reductions that count divide: what the divisors are is known. */
 static const char *const divisions[BODIES] = {
     [FC_RED_STEP] = "fc_share($b)", [FC_RED_JOIN] = "fc_part($a, $b)", [EVEN] = "fc_half($b)"};

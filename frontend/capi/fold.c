@@ -49,10 +49,12 @@ fusec_status fusec_record_pair(int n, const fusec_value *x, fusec_value *a, fuse
     if (!g) return s;
     if (!a || !b) return fc_report_text(FUSEC_INVALID, "%s: the records are at NULL", what);
     if (!take(g, what, n, x, NULL, node)) return fc_report(&g->ir.error);
+    uint32_t slot = 0;
     for (int i = 0; i < n; i++) {
         const fusec_dtype t = fc_record_dtype((fusec_dtype)fc_at(&g->ir, node[i])->dtype);
-        a[i] = fc_value(g, fc_build_slot(&g->ir, t, (uint32_t)i));
-        b[i] = fc_value(g, fc_build_slot(&g->ir, t, FC_MAX_RECORD + (uint32_t)i));
+        a[i] = fc_value(g, fc_build_slot(&g->ir, t, slot));
+        b[i] = fc_value(g, fc_build_slot(&g->ir, t, FC_MAX_RECORD + slot));
+        slot += fc_slots_of(t);
     }
     return g->ir.error.code ? fc_report(&g->ir.error) : FUSEC_OK;
 }
@@ -93,14 +95,17 @@ fusec_status fusec_reduce_by(int n, const fusec_value *x, const fusec_value *sta
                 axes, out);
 }
 
+static fc_fold_args scan_args(unsigned flags) {
+    return (fc_fold_args){.scan = true,
+                          .exclusive = flags & FUSEC_SCAN_EXCLUSIVE,
+                          .reverse = flags & FUSEC_SCAN_REVERSE};
+}
+
 fusec_status fusec_scan_by(int n, const fusec_value *x, const fusec_value *start,
                            const fusec_value *c, int axis, unsigned flags, fusec_value *out) {
-    const fc_fold_args args = {.scan = true,
-                               .exclusive = flags & FUSEC_SCAN_EXCLUSIVE,
-                               .reverse = flags & FUSEC_SCAN_REVERSE};
     if (flags & ~(unsigned)(FUSEC_SCAN_EXCLUSIVE | FUSEC_SCAN_REVERSE))
         return fc_report_text(FUSEC_INVALID, "fusec_scan_by: unknown flags 0x%x", flags);
-    return fold("fusec_scan_by", n, x, start, c, args, 1, &axis, out);
+    return fold("fusec_scan_by", n, x, start, c, scan_args(flags), 1, &axis, out);
 }
 
 fusec_value fusec_linrec(fusec_value a, fusec_value b, int axis, unsigned flags) {
@@ -109,9 +114,8 @@ fusec_value fusec_linrec(fusec_value a, fusec_value b, int axis, unsigned flags)
     fc_node src[3] = {FC_NONODE, FC_NONODE, FC_NONODE};
     fusec_graph *g = fc_common_graph(what, pair, 2);
     if (!g) return fc_failed(fc_report_text(FUSEC_INVALID, "%s: there is no array", what));
-    if (flags & ~(unsigned)FUSEC_SCAN_REVERSE)
+    if (flags & ~(unsigned)(FUSEC_SCAN_EXCLUSIVE | FUSEC_SCAN_REVERSE))
         fc_fail(&g->ir.error, FUSEC_INVALID, "%s: unknown flags 0x%x", what, flags);
     if (g->ir.error.code || !fc_adapt(g, FC_OP_mul, pair, 2, src)) return fc_value(g, FC_NONODE);
-    return fc_value(
-        g, fc_build_linrec(&g->ir, src[0], src[1], FC_NONODE, axis, flags & FUSEC_SCAN_REVERSE));
+    return fc_value(g, fc_build_linrec(&g->ir, src[0], src[1], FC_NONODE, axis, scan_args(flags)));
 }

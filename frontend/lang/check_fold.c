@@ -79,6 +79,12 @@ static fusec_dtype dtype_of(const fc_checker *c, const fc_folding *to, uint32_t 
     return fc_record_dtype((fusec_dtype)fc_at(c->g, to->element[i])->dtype);
 }
 
+static bool is_known(const fc_graph *g, fc_node n) {
+    const fc_ninfo *i = fc_at(g, n);
+    return i->op == FC_OP_CONST ||
+           (i->op == FC_OP_PAIR && is_known(g, i->src[0]) && is_known(g, i->src[1]));
+}
+
 static bool take_starts(fc_checker *c, fc_call *f, const fc_expr *e, fc_folding *to) {
     const fc_expr *part[FC_MAX_RECORD];
     if (!e) return true;
@@ -93,7 +99,7 @@ static bool take_starts(fc_checker *c, fc_call *f, const fc_expr *e, fc_folding 
         if (!fc_c_operand(c, part[i], v)) return false;
         to->start[i] = fc_c_node(c, part[i], v, dtype_of(c, to, i));
         if (to->start[i] == FC_NONODE) return false;
-        if (fc_at(c->g, to->start[i])->op == FC_OP_CONST) continue;
+        if (is_known(c->g, to->start[i])) continue;
         fc_c_error(c, FUSEC_INVALID, part[i]->at, "a start is a number that is known, not %s",
                    fc_c_quote(c, part[i]->at));
         return false;
@@ -116,19 +122,30 @@ static bool take_axes(fc_checker *c, fc_call *f, const fc_expr *e, const fc_expr
     return true;
 }
 
+/* exclusive=, reverse= and reset= */
+static bool take_flags(fc_checker *c, fc_call *f, const fc_expr *const *kw, fc_fold_args *to) {
+    fc_value reset;
+    if (!fc_c_flag_arg(c, f, kw[0], &to->exclusive) || !fc_c_flag_arg(c, f, kw[1], &to->reverse))
+        return false;
+    if (!kw[2]) return true;
+    if (!fc_c_array_arg(c, f, kw[2], &reset)) return false;
+    to->resets = true;
+    to->reset = reset.node;
+    return true;
+}
+
 static bool take_args(fc_checker *c, fc_call *f, const fc_expr *e, fc_folding *to) {
     static const char *const of_reduce[] = {"axis", "finish", "keepdims", NULL};
-    static const char *const of_scan[] = {"axis", "finish", "exclusive", "reverse", NULL};
+    static const char *const of_scan[] = {"axis", "finish", "exclusive", "reverse", "reset", NULL};
     const fc_arg_spec spec = {NULL, 3, 2, to->args.scan ? of_scan : of_reduce};
-    const fc_expr *p[3], *kw[4] = {NULL}, *widest;
+    const fc_expr *p[3], *kw[5] = {NULL}, *widest;
     fc_value x;
     if (!fc_c_args(c, e, &spec, p, kw)) return false;
     const fc_expr *starts = p[2] ? p[1] : NULL, *arrays = p[2] ? p[2] : p[1];
     if (kw[1] && !(to->finish = definition(c, f, e, kw[1]))) return false;
     return take_arrays(c, f, arrays, to, &widest, &x) && take_starts(c, f, starts, to) &&
            take_axes(c, f, e, widest, &x, kw[0], to) &&
-           (to->args.scan ? fc_c_flag_arg(c, f, kw[2], &to->args.exclusive) &&
-                                fc_c_flag_arg(c, f, kw[3], &to->args.reverse)
+           (to->args.scan ? take_flags(c, f, kw + 2, &to->args)
                           : fc_c_flag_arg(c, f, kw[2], &to->args.keepdims));
 }
 
@@ -157,10 +174,11 @@ static bool enter_body(fc_checker *c, fc_call *f, const fc_expr *e, fc_def *def,
     fc_call *body = enter(c, f, e, def);
     if (!body) return false;
     body->fold = to;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0, slot = 0; i < n; i++) {
         const fusec_dtype t = dtype_of(c, to, i);
-        body->args[i] = fc_v_node(fc_build_slot(c->g, t, i));
-        body->args[n + i] = fc_v_node(fc_build_slot(c->g, t, FC_MAX_RECORD + i));
+        body->args[i] = fc_v_node(fc_build_slot(c->g, t, slot));
+        body->args[n + i] = fc_v_node(fc_build_slot(c->g, t, FC_MAX_RECORD + slot));
+        slot += fc_slots_of(t);
     }
     return false;
 }
@@ -237,14 +255,15 @@ void fc_c_end_fold(fc_checker *c, fc_call *f, const fc_value *v) {
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 static fc_value linrec(fc_checker *c, fc_call *f, const fc_expr *e) {
-    static const char *const keys[] = {"axis", "reverse", "init", NULL};
+    static const char *const keys[] = {"axis", "init", "exclusive", "reverse", "reset", NULL};
     const fc_arg_spec spec = {NULL, 2, 2, keys};
-    const fc_expr *p[2], *kw[3];
+    const fc_expr *p[2], *kw[5];
+    fc_fold_args how = {.scan = true};
     fc_value v[2], x[2];
     fc_node init = FC_NONODE;
     fusec_dtype t;
     int64_t axis;
-    bool reverse, weak;
+    bool weak;
     if (!fc_c_args(c, e, &spec, p, kw)) return FC_UNKNOWN;
     for (int i = 0; i < 2; i++) {
         v[i] = *fc_c_val(f, p[i]);
@@ -257,17 +276,15 @@ static fc_value linrec(fc_checker *c, fc_call *f, const fc_expr *e) {
         if (x[i].kind == FC_V_UNKNOWN) return FC_UNKNOWN;
     }
     const int wide = fc_rank(c->g, x[0].node) > fc_rank(c->g, x[1].node) ? 0 : 1;
-    if (!fc_c_the_axis(c, f, e, p[wide], &x[wide], kw[0], &axis) ||
-        !fc_c_flag_arg(c, f, kw[1], &reverse))
+    if (!fc_c_the_axis(c, f, e, p[wide], &x[wide], kw[0], &axis) || !take_flags(c, f, kw + 2, &how))
         return FC_UNKNOWN;
-    if (kw[2]) {
-        const fc_value *from = fc_c_val(f, kw[2]);
-        if (!fc_c_operand(c, kw[2], from)) return FC_UNKNOWN;
-        init = fc_c_node(c, kw[2], from, t);
+    if (kw[1]) {
+        const fc_value *from = fc_c_val(f, kw[1]);
+        if (!fc_c_operand(c, kw[1], from)) return FC_UNKNOWN;
+        init = fc_c_node(c, kw[1], from, t);
         if (init == FC_NONODE) return FC_UNKNOWN;
     }
-    return fc_v_node(
-        fc_c_built(c, fc_build_linrec(c->g, x[0].node, x[1].node, init, axis, reverse)));
+    return fc_v_node(fc_c_built(c, fc_build_linrec(c->g, x[0].node, x[1].node, init, axis, how)));
 }
 
 bool fc_c_fold_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name) {

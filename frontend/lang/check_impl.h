@@ -459,6 +459,8 @@ void fc_c_end_round(fc_checker *c, fc_call *f);
 void fc_c_free_loops(fc_checker *c, fc_call *f);
 /* Takes the place of what the name stands for, if anything. */
 void fc_c_rebind(fc_checker *c, const char *name, fc_range at, fc_value v);
+/* The index of a read inside of loops: 0 for elements that have stopped. */
+fc_node fc_c_going_on(fc_checker *c, const fc_call *f, fc_node index);
 /* A bound of a loop as a node of i64; FC_NONODE after a report. */
 fc_node fc_c_loop_bound(fc_checker *c, const fc_expr *e, const fc_value *v);
 /* Whether a carried value came out with the type it had; reports if not. */

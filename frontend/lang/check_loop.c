@@ -181,6 +181,25 @@ static void take_condition(fc_checker *c, fc_call *f, const fc_value *v) {
     if (!f->stmt) fc_c_end_loop(c, f, true);
 }
 
+/* Whether axes from the last one on are the same. */
+static bool is_of_shape(const fc_graph *g, fc_node n, fc_node mask) {
+    const uint32_t rank = fc_rank(g, n), of = fc_rank(g, mask);
+    for (uint32_t i = 1; i <= of && of <= rank; i++)
+        if (fc_axis(g, n, rank - i) != fc_axis(g, mask, of - i)) return false;
+    return of && of <= rank;
+}
+
+fc_node fc_c_going_on(fc_checker *c, const fc_call *f, fc_node index) {
+    for (size_t k = 0; k < f->loops.len && index != FC_NONODE; k++) {
+        const fc_loop *l = &f->loops.at[k];
+        if (l->phase != FC_LP_BODY || l->mask == FC_NONODE) continue;
+        if (!is_of_shape(c->g, index, l->mask)) continue;
+        const fc_node zero = fc_build_number(c->g, (fusec_dtype)fc_at(c->g, index)->dtype, 0);
+        index = fc_c_built(c, fc_build_op(c->g, FC_OP_where, l->mask, index, zero));
+    }
+    return index;
+}
+
 /* One bound: a constant, a size or a scalar. */
 static bool is_bound(fc_checker *c, const fc_value *v) {
     if (v->kind == FC_V_INT || v->kind == FC_V_DIM) return true;

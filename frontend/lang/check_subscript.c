@@ -117,7 +117,7 @@ static bool take_index(subscript *s, const fc_expr *e) {
     fc_checker *c = s->c;
     fc_dim size = fc_axis(c->g, s->v->node, s->axis), at, one = constant(c, 1);
     const fc_value *v = fc_c_val(s->f, e);
-    if (v->kind == FC_V_NODE && fc_v_rank(c, v)) return take_array(s, e, v);
+    if (v->kind == FC_V_NODE) return take_array(s, e, v);
     if (!bound(s, e, size, &at)) return false;
     if (!require(s, e, at, constant(c, 0), size) ||
         !require(s, e, fc_dim_sub(&c->g->dims, size, one), at, size))
@@ -251,7 +251,7 @@ static fc_node gather(subscript *s, fc_node n) {
         const fc_expr *e = s->arrays[k];
         const fc_dim size = fc_axis(g, n, at + k);
         fc_node i = fc_c_strong(c, e, fc_c_val(s->f, e));
-        i = fc_c_checked(c, s->f, s->e, e, s->array_axis[k], i, size);
+        i = fc_c_checked(c, s->f, s->e, e, s->array_axis[k], fc_c_going_on(c, s->f, i), size);
         count = fc_dim_mul(&g->dims, count, size);
         if (k) index = fc_build_op(g, FC_OP_mul, index, fc_build_dim(g, size), FC_NONODE);
         index = k ? fc_build_op(g, FC_OP_add, index, i, FC_NONODE) : i;

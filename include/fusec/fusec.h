@@ -448,17 +448,18 @@ FUSEC_API fusec_value fusec_cumany_reset(fusec_value v, fusec_value reset, int a
 FUSEC_API fusec_value fusec_cumall_reset(fusec_value v, fusec_value reset, int axis,
                                          unsigned flags);
 /* y[t] = a[t]*y[t-1] + b[t] along an axis, 0 before the first element. FUSEC_SCAN_REVERSE: from the
- * last one down. */
+ * last one down; FUSEC_SCAN_EXCLUSIVE: y[t-1] in place of y[t]. */
 FUSEC_API fusec_value fusec_linrec(fusec_value a, fusec_value b, int axis, unsigned flags);
 
-/* Reductions and scans by a function of your own, of records of 1 to 6 values: x[0] .. x[n-1] are
- * arrays that broadcast together, and an element is a record of one value of each.
+/* Reductions and scans by a function of your own, of records of 1 to 16 values, of which a complex
+ * number is two: x[0] .. x[n-1] are arrays that broadcast together, and an element is a record of
+ * one value of each.
  *
  * fusec_record_pair gives the values of two records, a[] of earlier elements and b[] of later ones:
  * scalars, of the dtypes of x (16-bit floats as f32). Make of them c[], the one record that takes
  * their place, by operations of <fusec/ops.h> and numbers; it must be associative, and `start` must
  * change nothing that it is joined with. start NULL: none; then no elements are
- * FUSEC_EMPTY_REDUCTION, and at most 5 values fit. What is not elementwise is
+ * FUSEC_EMPTY_REDUCTION, and at most 15 values fit. What is not elementwise is
  * FUSEC_NOT_POINTWISE, another dtype FUSEC_RESULT_DTYPE. The order is that of the other reductions
  * (docs/semantics.md, section 6). out[] are n values, each an array; all are made by one kernel. */
 FUSEC_API fusec_status fusec_record_pair(int n, const fusec_value *x, fusec_value *a,

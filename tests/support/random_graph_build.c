@@ -386,11 +386,13 @@ static fc_node build_scan(fc_graph *g, const rg_node *n, fc_node x) {
     const bool exclusive = n->bits & 1, reverse = n->bits & 2;
     if (x == FC_NONODE) return x;
     const fusec_dtype t = (fusec_dtype)fc_at(g, x)->dtype;
-    if ((n->bits & 8) && t == n->t && t != FUSEC_BOOL)
-        return fc_build_linrec(g, x, x, FC_NONODE, n->axes[0], reverse);
-    if (!(n->bits & 4)) return fc_build_scan(g, n->op, x, n->axes[0], exclusive, reverse);
+    const bool linear = (n->bits & 8) && t == n->t && t != FUSEC_BOOL, resets = n->bits & 4;
+    if (!resets && !linear) return fc_build_scan(g, n->op, x, n->axes[0], exclusive, reverse);
     const fc_node when =
         t == FUSEC_BOOL ? x : fc_build_op(g, FC_OP_gt, x, fc_build_number(g, t, 1), FC_NONODE);
+    const fc_fold_args how = {
+        .exclusive = exclusive, .reverse = reverse, .resets = resets, .reset = when};
+    if (linear) return fc_build_linrec(g, x, x, FC_NONODE, n->axes[0], how);
     return fc_build_scan_reset(g, n->op, x, when, n->axes[0], exclusive, reverse);
 }
 
