@@ -183,9 +183,6 @@ fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t) {
 
 static fc_node marked_cast(fc_graph *g, fc_node a, uint64_t attr) {
     if (!fc_usable(g, a)) return FC_NONODE;
-    if (fc_has_parts(g, a))
-        return fc_fail_types(g, FUSEC_NO_GRADIENT, "a derivative of its own", a, FC_NONODE,
-                             "rules are for real numbers; write one for each part");
     fc_ninfo n = node_like(g, FC_OP_CAST, a);
     n.attr = attr;
     return fc_graph_node(g, n);
@@ -201,41 +198,83 @@ fc_node fc_build_stop_grad(fc_graph *g, fc_node a) {
 }
 
 fc_node fc_build_seed(fc_graph *g, fc_node y) {
-    return marked_cast(g, y, FC_CAST_ATTR(FC_CAST_SEED, 0, g->nseeds++));
+    if (!fc_usable(g, y)) return FC_NONODE;
+    if (!fc_has_parts(g, y)) return marked_cast(g, y, FC_CAST_ATTR(FC_CAST_SEED, 0, g->nseeds++));
+    const fc_parts p = fc_full_parts(g, y);
+    const fc_node re = fc_build_seed(g, p.re);
+    return fc_build_pair(g, re, fc_build_seed(g, p.im));
 }
 
-static fc_node *copy_nodes(fc_graph *g, uint32_t n, const fc_node *from) {
-    fc_node *to = fc_arena_alloc(&g->arena, (n + 1) * sizeof *to);
-    if (!to) return fc_oom(&g->error), NULL;
-    if (n) memcpy(to, from, n * sizeof *to);
+static bool is_seed(const fc_graph *g, fc_node seed, fc_node y) {
+    const fc_ninfo *i = fc_at(g, seed);
+    return i->op == FC_OP_CAST && FC_CAST_KIND(i->attr) == FC_CAST_SEED && i->src[0] == y;
+}
+
+bool fc_is_seed_of(fc_graph *g, fc_node seed, fc_node y) {
+    if (!fc_has_parts(g, y)) return is_seed(g, seed, y);
+    if (fc_at(g, seed)->op != FC_OP_PAIR) return false;
+    const fc_parts p = fc_full_parts(g, y), s = fc_complex_parts(g, seed);
+    return !g->error.code && is_seed(g, s.re, p.re) && is_seed(g, s.im, p.im);
+}
+
+/* The nodes, those of complex numbers as two; `like` are those that they belong to, some of which
+ * have none (FC_NONODE). Their number is that of `like`. */
+static fc_node *in_parts(fc_graph *g, uint32_t n, const fc_node *from, const fc_node *like,
+                         uint32_t *len) {
+    fc_node *to = fc_arena_alloc(&g->arena, (2 * (size_t)n + 1) * sizeof *to);
+    if (!to) fc_oom(&g->error);
+    *len = 0;
+    for (uint32_t i = 0; i < n && !g->error.code; i++) {
+        const bool two = like[i] != FC_NONODE && fc_has_parts(g, like[i]);
+        const fc_node none = FC_NONODE;
+        fc_parts p = {from[i], none};
+        if (two && from[i] != none)
+            p = from == like ? fc_full_parts(g, from[i]) : fc_complex_parts(g, from[i]);
+        to[(*len)++] = p.re;
+        if (two) to[(*len)++] = p.im;
+    }
     return to;
 }
 
 /* A share has dtype and shape of its argument. */
-static bool fits_argument(fc_graph *g, fc_node arg, fc_node *dx) {
-    if (*dx == FC_NONODE) return true;
-    if (*dx >= g->nodes.len || arg >= g->nodes.len) return false;
-    if (fc_at(g, *dx)->dtype != fc_at(g, arg)->dtype)
-        return fail_type(g, FUSEC_DTYPE_MISMATCH, FC_OP_CAST, *dx, arg,
-                         "a derivative has the dtype of what it is by"),
-               false;
-    if (fc_at(g, *dx)->op == FC_OP_CONST) return true;
+static bool has_dtype_of(fc_graph *g, fc_node dx, fc_node arg) {
+    if (dx == FC_NONODE) return true;
+    if (!fc_usable(g, dx) || !fc_usable(g, arg)) return false;
+    if (fc_at(g, dx)->dtype == fc_at(g, arg)->dtype) return true;
+    return fail_type(g, FUSEC_DTYPE_MISMATCH, FC_OP_CAST, dx, arg,
+                     "a derivative has the dtype of what it is by"),
+           false;
+}
+
+static bool has_shape_of(fc_graph *g, fc_node *dx, fc_node arg) {
+    if (*dx == FC_NONODE || fc_at(g, *dx)->op == FC_OP_CONST) return true;
     fc_dim shape[FC_MAX_RANK];
     for (uint32_t i = 0; i < fc_rank(g, arg); i++) shape[i] = fc_axis(g, arg, i);
     *dx = fc_build_broadcast(g, *dx, fc_rank(g, arg), shape);
     return *dx != FC_NONODE;
 }
 
+/* A complex result, argument or share is two of the record. */
 bool fc_build_custom(fc_graph *g, uint32_t nresults, const fc_node *y, const fc_node *seed,
                      uint32_t nargs, const fc_node *arg, const fc_node *dx, fc_node *out) {
     const uint32_t number = (uint32_t)g->customs.len;
-    fc_node *shares = copy_nodes(g, nargs, dx), *results = copy_nodes(g, nresults, y);
-    for (uint32_t i = 0; i < nargs && shares && !g->error.code; i++)
-        if (!fits_argument(g, arg[i], &shares[i])) return false;
-    for (uint32_t i = 0; i < nresults && results && !g->error.code; i++)
-        results[i] = out[i] = marked_cast(g, y[i], FC_CAST_ATTR(FC_CAST_CUSTOM, i, number));
-    const fc_custom r = {
-        nresults, nargs, results, copy_nodes(g, nresults, seed), copy_nodes(g, nargs, arg), shares};
+    fc_custom r;
+    for (uint32_t i = 0; i < nargs; i++)
+        if (!has_dtype_of(g, dx[i], arg[i])) return false;
+    r.dx = in_parts(g, nargs, dx, arg, &r.nargs);
+    r.arg = in_parts(g, nargs, arg, arg, &r.nargs);
+    r.seed = in_parts(g, nresults, seed, y, &r.nresults);
+    r.result = in_parts(g, nresults, y, y, &r.nresults);
+    for (uint32_t i = 0; !g->error.code && i < r.nargs; i++)
+        if (!has_shape_of(g, (fc_node *)&r.dx[i], r.arg[i])) return false;
+    for (uint32_t i = 0; !g->error.code && i < r.nresults; i++)
+        ((fc_node *)r.result)[i] =
+            marked_cast(g, r.result[i], FC_CAST_ATTR(FC_CAST_CUSTOM, i, number));
+    for (uint32_t i = 0, k = 0; !g->error.code && i < nresults; i++) {
+        const bool two = fc_has_parts(g, y[i]);
+        out[i] = two ? fc_build_pair(g, r.result[k], r.result[k + 1]) : r.result[k];
+        k += two ? 2 : 1;
+    }
     if (!g->error.code && !fc_push(g->alloc, &g->customs, r)) fc_oom(&g->error);
     return !g->error.code;
 }

@@ -56,7 +56,7 @@ static fc_node key_of(fc_graph *g, fc_node x, bool down) {
     const uint64_t sign = UINT64_C(1) << (8 * fc_dtypes[t].bytes - 1), all = sign | (sign - 1);
     if (fc_is_complex(t))
         return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, "an order", x, FC_NONODE,
-                             "complex numbers have none");
+                             "complex numbers have none; take abs(), real() or imag()");
     fc_node key = t == FUSEC_BOOL ? fc_build_cast(g, x, k) : fc_build_bitcast(g, x, k);
     const fc_node top = fc_build_const(g, k, sign);
     if (fc_is_float(t)) {

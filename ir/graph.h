@@ -282,8 +282,10 @@ fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t);
 fc_node fc_build_materialize(fc_graph *g, fc_node a);
 /* The value itself, for derivatives a constant. */
 fc_node fc_build_stop_grad(fc_graph *g, fc_node a);
-/* Stands for the cotangent of y while a rule is built. */
+/* Stands for the cotangent of y while a rule is built; of a complex y it is complex, and dL/d(real
+ * part) + i dL/d(imaginary part). */
 fc_node fc_build_seed(fc_graph *g, fc_node y);
+bool fc_is_seed_of(fc_graph *g, fc_node seed, fc_node y);
 /* The values themselves as out[i], whose derivative by arg[k] is dx[k], made of seed[i] of each
  * result i and linear in them; FC_NONODE: none. dx[k] has dtype and shape of arg[k]. */
 bool fc_build_custom(fc_graph *g, uint32_t nresults, const fc_node *y, const fc_node *seed,

@@ -386,7 +386,8 @@ static bool solve(folding *f, recurrence *r) {
     for (uint32_t k = 0; k < f->s.n && !f->c->g->error.code; k++)
         if (r->wanted[k] && !r->solved[k])
             fc_g_fail(f->c, f->n,
-                      "more than two values of its record depend on each other in a circle");
+                      "more than two values of its record depend on each other in a circle; a loop "
+                      "over the axis has both modes");
     return !f->c->g->error.code;
 }
 

@@ -125,20 +125,21 @@ static fc_node choose(const reduction *s, fc_node which, fc_node v) {
     return fc_build_op(s->c->g, FC_OP_where, which, v, number(s, 0));
 }
 
-/* The product of the other elements: the product of all that are not 0, by this one unless it is 0;
- * and 0 where another one is. */
+/* The product of the other elements: of those before times those behind along each axis, where the
+ * elements of an axis are the products of the axes that were done. Nothing is divided, so zeros are
+ * right, also in derivatives of it. */
 static fc_node product_of_others(const reduction *s) {
     fc_graph *g = s->c->g;
-    const fc_node none = number(s, 0), one = number(s, 1),
-                  no_int = fc_build_number(g, FUSEC_I64, 0);
-    const fc_node is_zero = fc_build_op(g, FC_OP_eq, s->x, none, FC_NONODE);
-    const fc_node rest = fc_build_op(g, FC_OP_where, is_zero, one, s->x);
-    const fc_node all = fc_build_reduce(g, FC_OP_prod, rest, s->naxes, s->axes, true);
-    const fc_node zeros = fc_build_reduce(g, FC_OP_sum, is_zero, s->naxes, s->axes, true);
-    const fc_node others =
-        fc_build_op(g, FC_OP_sub, zeros, fc_build_cast(g, is_zero, FUSEC_I64), FC_NONODE);
-    return fc_build_op(g, FC_OP_where, fc_build_op(g, FC_OP_eq, others, no_int, FC_NONODE),
-                       fc_build_op(g, FC_OP_div, all, rest, FC_NONODE), none);
+    fc_node x = s->x, all = number(s, 1);
+    for (uint32_t k = 0; k < s->naxes; k++) {
+        const int64_t axis = s->axes[k];
+        const fc_node before = fc_build_scan(g, FC_OP_prod, x, axis, true, false);
+        const fc_node behind = fc_build_scan(g, FC_OP_prod, x, axis, true, true);
+        const fc_node others = fc_build_op(g, FC_OP_mul, before, behind, FC_NONODE);
+        all = k ? fc_build_op(g, FC_OP_mul, all, others, FC_NONODE) : others;
+        x = fc_build_reduce(g, FC_OP_prod, x, 1, &axis, true);
+    }
+    return all;
 }
 
 /* ---- both ways ---------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ void fc_g_fail(fc_grad_ctx *c, fc_node n, const char *why) {
     if (t.oom) fc_oom(&c->g->error);
     fc_fail(&c->g->error, FUSEC_NO_GRADIENT,
             "%s, which gives %s, has no derivative: %s; stop_grad() of it is taken as a constant",
-            fc_ops[op].name, t.data, why);
+            op == FC_OP_FOLD ? "reduce() or scan() by a definition" : fc_ops[op].name, t.data, why);
     fc_str_free(&t);
 }
 

@@ -182,7 +182,14 @@ void fc_gw_add_share(fc_grad_walk *w, fc_node n, fc_node v, bool marked) {
 /* ---- reverse --------------------------------------------------------------------------------- */
 
 static fc_node no_rule(fc_grad_ctx *c, fc_node n) {
-    fc_g_fail(c, n, "it has no rule");
+    const fc_ninfo *i = fc_at(c->g, n);
+    const int op = i->op == FC_OP_RESULT ? fc_at(c->g, i->src[0])->op : i->op;
+    fc_g_fail(
+        c, n,
+        op == FC_OP_EXTERN || op == FC_OP_CALL
+            ? "it has no rule; @gradient(g) before a definition that calls it gives one, in C "
+              "fusec_custom_grad"
+            : "it has no rule");
     return FC_NONODE;
 }
 

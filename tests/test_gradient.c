@@ -377,6 +377,26 @@ FC_TEST(gradient, derivatives_have_derivatives) {
     gx_free(&x);
 }
 
+/* The product of (0, 2, 3) and that of all of ((0, 2), (3, 5)): d2/dx[0]dx[k] is not 0. */
+FC_TEST(gradient, products_with_a_zero_have_second_derivatives) {
+    const double at[4] = {0, 2, 3, 5};
+    for (int rank = 1; rank <= 2; rank++) {
+        static gx x;
+        gx_init(&x);
+        fc_graph *g = &x.g;
+        const fc_node in = gx_in(&x, rank == 1 ? 3 : 2, rank == 1 ? 0 : 2, 0, at, 0);
+        fc_node d = FC_NONODE, y = gball(g, FC_OP_prod, in);
+        FC_ASSERT_TRUE(fc_grad(g, y, 1, &in, &d));
+        y = gball(g, FC_OP_sum, d);
+        FC_ASSERT_TRUE(fc_grad(g, y, 1, &in, &d));
+        fc_build_output(g, "d", d);
+        gx_run(&x);
+        const double want[2][4] = {{5, 3, 2}, {31, 15, 10, 6}};
+        for (int i = 0; i < rank + 2; i++) FC_EXPECT_EQ_F64(gx_at(&x, d, i), want[rank - 1][i]);
+        gx_free(&x);
+    }
+}
+
 FC_TEST(gradient, jacobian_has_the_axes_of_both) {
     static gx x;
     gx_init(&x);

@@ -70,6 +70,25 @@ FC_TEST(gradient_capi, a_rule_of_its_own) {
     CAPI_END();
 }
 
+/* z*z derived as if it were 3*z*z/2: what arrives times conj(3 z). */
+FC_TEST(gradient_capi, a_rule_of_complex_numbers) {
+    CAPI_START();
+    const double a[4] = {.25, -1.75, 2.5, 3}, want[4] = {.75, 5.25, 7.5, -9};
+    const int64_t shape[1] = {2};
+    double got[4];
+    fusec_value z = fusec_array(g, FUSEC_C128, 1, shape, a), y = fusec_mul(z, z), d;
+    fusec_value dy = fusec_cotangent(y), dz = fusec_mul(dy, fusec_conj(fusec_mul(z, fusec_num(3))));
+    fusec_value by = fusec_custom_grad(y, dy, 1, &z, &dz);
+    FC_ASSERT_OK_TEXT(fusec_grad(total(fusec_real(by)), 1, &z, &d), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(fusec_read(d, got, sizeof got), fusec_message(ctx));
+    for (int i = 0; i < 4; i++) FC_EXPECT_EQ_F64(got[i], want[i]);
+    fusec_value moved = fusec_jvp(by, 1, &z, &z); /* 3 z*z */
+    FC_ASSERT_OK_TEXT(fusec_read(moved, got, sizeof got), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(got[0], 3 * (.25 * .25 - 1.75 * 1.75));
+    FC_EXPECT_EQ_F64(got[1], 3 * 2 * .25 * -1.75);
+    CAPI_END();
+}
+
 /* A rule that uses a value with a rule: sin(x) derived as straight(cos(x)). */
 FC_TEST(gradient_capi, a_rule_within_a_rule) {
     CAPI_START();

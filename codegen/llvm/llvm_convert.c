@@ -126,6 +126,17 @@ static const char *float_to_float(fc_ll *f, fusec_dtype from, fusec_dtype to, un
                            : change(f, "fptrunc", "double", "float", W, v);
 }
 
+/* The lower halves of integers of 64 bits. x86 has no quick instruction for it but the shuffles of
+ * floats, which LLVM takes for floats only. */
+static const char *lower_halves(fc_ll *f, unsigned W, const char *v) {
+    const char *all = fc_ll_wide(f, "float", 2 * W), *picks = "";
+    for (unsigned i = 0; i < W; i++)
+        picks = fc_ll_fmt(f, "%s%si32 %u", picks, i ? ", " : "", 2 * i);
+    v = fc_ll_ins(f, "bitcast %s %s to %s", fc_ll_wide(f, "i64", W), v, all);
+    v = fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> <%s>", all, v, all, W, picks);
+    return change(f, "bitcast", "float", "i32", W, v);
+}
+
 const char *fc_ll_cvt(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W, const char *v) {
     const char *src = fc_ll_type(f, from, 1), *dst = fc_ll_type(f, to, 1);
     if (from == to) return v;
@@ -134,6 +145,8 @@ const char *fc_ll_cvt(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W, co
     if (fc_is_float(to)) return change(f, fc_is_signed(from) ? "sitofp" : "uitofp", src, dst, W, v);
     if (fc_is_float(from)) return change(f, fc_is_signed(to) ? "fptosi" : "fptoui", src, dst, W, v);
     if (fc_dtypes[from].bits == fc_dtypes[to].bits) return v;
+    if (W > 1 && fc_dtypes[from].bits == 64 && fc_dtypes[to].bits == 32)
+        return lower_halves(f, W, v);
     if (fc_dtypes[from].bits > fc_dtypes[to].bits) return change(f, "trunc", src, dst, W, v);
     return change(f, FC_PLANTED(sign_extend) || fc_is_signed(from) ? "sext" : "zext", src, dst, W,
                   v);

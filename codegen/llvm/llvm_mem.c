@@ -9,6 +9,7 @@
 
 enum {
     AHEAD_BYTES = 4096, /* what one stream of a core has under way, and some more */
+    SOON_BYTES = 1024,  /* the same for the first-level cache, which keeps less of it */
     CONFLICT = 65536,   /* bytes: a half of what the sets of a second-level cache hold, each once */
     AHEAD_ROW = 1 << 16, /* the longest row of which the next one is asked for */
     AHEAD_PANEL = 4      /* rows of a part of a matrix that goes to a panel: often a page each */
@@ -226,7 +227,11 @@ static const char *next_run(fc_ll *f, uint32_t a, unsigned bytes) {
  * the array. */
 static void ask_ahead(fc_ll *f, uint32_t a, const char *element) {
     const unsigned bytes = fc_dtypes[f->k->accesses.at[a].dtype].bytes;
-    const char *by = fc_ll_fmt(f, "%d", f->ahead == FC_LOOP_LATER ? 2 * AHEAD_BYTES : AHEAD_BYTES);
+    const bool first = asks_into_first(f);
+    const char *by = fc_ll_fmt(f, "%d",
+                               f->ahead == FC_LOOP_LATER ? 2 * AHEAD_BYTES
+                               : first                   ? SOON_BYTES
+                                                         : AHEAD_BYTES);
     if (f->ahead == FC_LOOP_NEXT_ROW) {
         const char *row =
             fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np - 1u), fc_ll_fmt(f, "%u", bytes));

@@ -120,11 +120,6 @@ fusec_value fusec_cotangent(fusec_value y) {
     return g ? fc_value(g, fc_build_seed(&g->ir, y.node)) : failed;
 }
 
-static bool is_seed_of(const fc_graph *g, fc_node seed, fc_node y) {
-    const fc_ninfo *i = fc_at(g, seed);
-    return i->op == FC_OP_CAST && FC_CAST_KIND(i->attr) == FC_CAST_SEED && i->src[0] == y;
-}
-
 fusec_value fusec_custom_grad(fusec_value y, fusec_value dy, int n, const fusec_value *x,
                               const fusec_value *dx) {
     static const char what[] = "fusec_custom_grad";
@@ -135,7 +130,7 @@ fusec_value fusec_custom_grad(fusec_value y, fusec_value dy, int n, const fusec_
     if (n > 0 && !dx) fc_fail(&g->ir.error, FUSEC_INVALID, "%s: the derivatives are at NULL", what);
     if (g->ir.error.code || !take(g, what, 1, &dy, &seed) || !take(g, what, n, x, by))
         return fc_value(g, FC_NONODE);
-    if (!is_seed_of(&g->ir, seed, y.node))
+    if (!fc_is_seed_of(&g->ir, seed, y.node))
         fc_fail(&g->ir.error, FUSEC_INVALID, "%s: dy is not what fusec_cotangent gave for y", what);
     for (int i = 0; i < n && !g->ir.error.code; i++) to[i] = along(g, what, dx[i], by[i]);
     if (!g->ir.error.code) fc_build_custom(&g->ir, 1, &y.node, &seed, (uint32_t)n, by, to, &out);

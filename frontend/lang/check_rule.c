@@ -2,9 +2,9 @@
 /* check_rule.c - @gradient(g) before a definition: its derivative is what g says.
  *
  * When a call of the definition has its results, g is called in the same place: with the arguments
- * of the call, then a cotangent for each result that is a float. It gives a derivative for each
- * argument; those of arguments that are no floats are not looked at. While g is at work, the
- * definition is derived by its body. */
+ * of the call, then a cotangent for each result that is a float or complex. It gives a derivative
+ * for each argument; those of other arguments are not looked at. While g is at work, the definition
+ * is derived by its body. */
 #include "frontend/lang/check_impl.h"
 
 struct fc_own_rule {
@@ -21,7 +21,9 @@ static const fc_attr *gradient_attr(const fc_item *def) {
 }
 
 static bool derives(fc_checker *c, const fc_value *v) {
-    return v->kind == FC_V_NODE && !v->weak && fc_is_float(fc_v_dtype(c, v));
+    if (v->kind != FC_V_NODE || v->weak) return false;
+    const fusec_dtype t = fc_v_dtype(c, v);
+    return fc_is_float(t) || fc_is_complex(t);
 }
 
 static fc_def *rule_of(fc_checker *c, const fc_call *f) {
