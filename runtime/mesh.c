@@ -116,21 +116,10 @@ static void *run_part(void *user) {
     return NULL;
 }
 
-/* What one device found out becomes known to all of them: as bytes, since each has accumulators of
- * its own cut. */
+/* What one device found out becomes known to all of them. */
 static fusec_status tell(mesh *m, const part *from, fc_error *e) {
-    const size_t n = fc_partial_write(from->found, NULL, 0);
-    char *bytes = fc_malloc(m->alloc, n);
-    fusec_status s = bytes ? FUSEC_OK : fc_oom(e);
-    if (bytes) fc_partial_write(from->found, bytes, n);
-    for (uint32_t i = 0; i < m->n && !s; i++) {
-        fc_partial *told = NULL;
-        s = fc_partial_read(m->parts[i].cut, bytes, n, &told, e);
-        if (!s) s = fc_partial_merge(m->parts[i].known, told, e);
-        fc_partial_free(told);
-    }
-    fc_free(m->alloc, bytes);
-    return s;
+    for (uint32_t i = 0; i < m->n; i++) FC_TRY(fc_partial_tell(from->found, m->parts[i].known, e));
+    return FUSEC_OK;
 }
 
 static fusec_status run_sweep(mesh *m, fc_error *e) {

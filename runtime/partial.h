@@ -61,6 +61,10 @@ fusec_status fc_partial_merge(fc_partial *p, fc_partial *from, fc_error *e);
 /* The same with one that nobody else has, of the same cut: what it has moves. */
 fusec_status fc_partial_take(fc_partial *p, fc_partial *from, fc_error *e);
 
+/* The same for one of another cut of the same program, on another device: as bytes, since each has
+ * accumulators of its own cut. */
+fusec_status fc_partial_tell(fc_partial *from, fc_partial *to, fc_error *e);
+
 /* As bytes, and from them: for other processes of the same kind of machine. What is read may be
  * anything; FUSEC_BAD_INPUT says what is wrong with it. */
 size_t fc_partial_write(fc_partial *p, void *out, size_t room); /* bytes it takes; else nothing */

@@ -154,3 +154,16 @@ fusec_status fc_partial_read(const fc_cut *cut, const void *bytes, size_t n, fc_
     *out = p;
     return FUSEC_OK;
 }
+
+fusec_status fc_partial_tell(fc_partial *from, fc_partial *to, fc_error *e) {
+    const size_t n = fc_partial_write(from, NULL, 0);
+    char *bytes = fc_malloc(to->alloc, n);
+    fc_partial *told = NULL;
+    if (!bytes) return fc_oom(e);
+    fc_partial_write(from, bytes, n);
+    fusec_status s = fc_partial_read(to->cut, bytes, n, &told, e);
+    if (!s) s = fc_partial_take(to, told, e);
+    fc_partial_free(told);
+    fc_free(to->alloc, bytes);
+    return s;
+}

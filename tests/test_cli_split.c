@@ -157,6 +157,15 @@ FC_TEST(cli_split, several_devices) {
     EXPECT_RUN(sh, 0,
                "fusec -q -e '(x - mean(x)) / std(x)' x=rand:f32:9001 -o b.npy "
                "--devices interp/0,interp/1,interp/2 && cmp a.npy b.npy");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:9001 -o x.npy");
+    EXPECT_RUN(sh, 0,
+               "fusec -e '(x - mean(x)) / std(x)' x=x.npy -o c.npy --devices "
+               "interp/0,interp/1,interp/2 --split n=1024 && "
+               "fusec -q -d interp -e '(x - mean(x)) / std(x)' x=x.npy --expect c.npy");
+    FC_EXPECT_CONTAINS(sh.err, "in pieces of 1024 of 9001 on 3 devices, which are read more than");
+    EXPECT_RUN(sh, 4,
+               "ulimit -f 8; fusec -q -e 'x[1:] - x[:-1]' x=x.npy -o d.npy --devices "
+               "interp/0,interp/1 --split n=1000; a=$?; test ! -e d.npy && exit $a");
     EXPECT_RUN(sh, 2, "fusec -q -e 'cumsum(x)' x=rand:f32:9001 --devices interp,interp/1");
     FC_EXPECT_CONTAINS(sh.err, "runs along it");
     FC_EXPECT_CONTAINS(sh.err, "help: without --devices one device computes it");

@@ -107,7 +107,6 @@ static bool may_split(const fc_cli *c) {
 
 static fusec_status whole_or_in_pieces(fc_cli *c, fc_error *e) {
     const char *flag = c->o.text[FC_FLAG_SPLIT];
-    if (c->o.text[FC_FLAG_DEVICES]) return open_and_run(c, false, e);
     if (flag && strcmp(flag, "auto") && strcmp(flag, "never")) return open_and_run(c, true, e);
     const fusec_status st = open_and_run(c, false, e);
     if (st != FUSEC_OUT_OF_MEMORY || !may_split(c)) return st;

@@ -8,8 +8,6 @@
 #include "frontend/cli/split.h"
 #include "runtime/mesh.h"
 
-enum { MOST = 64 };
-
 /* Name `i` of the list, without and with its /K; false: there are no more. */
 static bool name_at(const char *list, uint32_t i, fc_arena *arena, const char **device,
                     const char **name) {
@@ -33,19 +31,15 @@ fusec_status fc_mesh_first(fc_job *s, const char **out, fc_error *e) {
     return *out ? FUSEC_OK : fc_oom(e);
 }
 
-typedef struct mesh {
-    fc_program *programs[MOST];
-    const char *names[MOST];
-    uint32_t n;
-} mesh;
-
-static fusec_status open_all(fc_job *s, fc_program *first, mesh *m, fc_error *e) {
+fusec_status fc_mesh_open(fc_job *s, fc_program *first, fc_mesh_list *m, fc_error *e) {
     const char *list = s->cli->o.text[FC_FLAG_DEVICES], *device, *name;
-    while (name_at(list, m->n, &s->arena, &device, &name)) {
+    *m = (fc_mesh_list){.programs = {first}, .n = list ? 0 : 1};
+    while (list && name_at(list, m->n, &s->arena, &device, &name)) {
         fc_device *d;
         if (!device || !name) return fc_oom(e);
         if (!*device) return fc_fail(e, FUSEC_USAGE, "--devices %.200s: a name is empty", list);
-        if (m->n == MOST) return fc_fail(e, FUSEC_USAGE, "--devices: at most %d", MOST);
+        if (m->n == FC_MESH_MOST)
+            return fc_fail(e, FUSEC_USAGE, "--devices: at most %d", FC_MESH_MOST);
         m->names[m->n] = name;
         if (m->n) {
             FC_TRY(fc_job_device(s, device, &d, e));
@@ -58,12 +52,17 @@ static fusec_status open_all(fc_job *s, fc_program *first, mesh *m, fc_error *e)
     return FUSEC_OK;
 }
 
+void fc_mesh_close(fc_mesh_list *m) {
+    for (uint32_t i = 1; i < m->n; i++) fc_program_free(m->programs[i]);
+    m->n = 0;
+}
+
 fusec_status fc_mesh_job(fc_job *s, fc_program *p, double *seconds, fc_error *e) {
-    mesh m = {.n = 0};
+    fc_mesh_list m = {.n = 0};
     char dim[64];
     int64_t step;
     fusec_status st = fc_split_size(s, dim, &step, e);
-    if (!st) st = open_all(s, p, &m, e);
+    if (!st) st = fc_mesh_open(s, p, &m, e);
     const double start = fc_seconds_now();
     const fc_mesh_call c = {.programs = m.programs,
                             .names = m.names,
@@ -77,7 +76,7 @@ fusec_status fc_mesh_job(fc_job *s, fc_program *p, double *seconds, fc_error *e)
                             .dims = s->dims};
     if (!st) st = fc_mesh_run(&c, e);
     *seconds = fc_seconds_now() - start;
-    for (uint32_t i = 1; i < m.n; i++) fc_program_free(m.programs[i]);
+    fc_mesh_close(&m);
     if (st == FUSEC_INVALID) {
         const size_t n = strlen(e->message);
         snprintf(e->message + n, sizeof e->message - n,

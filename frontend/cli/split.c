@@ -6,11 +6,12 @@
 
 #include "frontend/cli/ahead.h"
 #include "frontend/cli/explain_pieces.h"
+#include "frontend/cli/job_mesh.h"
 #include "frontend/cli/outputs.h"
 #include "frontend/cli/progress.h"
 #include "runtime/partial.h"
 
-enum { SLOTS = 4 }; /* pieces that are read ahead */
+enum { AHEAD = 3, SLOTS = AHEAD + FC_MESH_MOST }; /* pieces that are read ahead, and all of them */
 
 /* An input that is read, or a result that is written, a piece at a time. */
 typedef struct stream {
@@ -18,15 +19,34 @@ typedef struct stream {
     int64_t row; /* bytes of a position */
     fc_cli_input *in;
     fc_npy header;
-    char *buffer[SLOTS];       /* of a result the first only */
+    char *buffer[SLOTS];       /* of pieces that are read; of a result one for each device */
     int64_t begin[SLOTS], end; /* the first position in each, and where reading has come */
 } stream;
+
+struct split;
+
+/* A device, with the piece that it computes. */
+typedef struct worker {
+    struct split *c;
+    const char *name;
+    fc_cut *cut;
+    fc_partial *known, *found; /* of all devices in the sweeps before; in this one */
+    uint32_t number, sweep;
+    unsigned slot;
+    int64_t from, n;
+    pthread_t thread;
+    bool threaded;
+    fusec_status status;
+    fc_error error;
+} worker;
 
 typedef struct split {
     fc_job *s;
     fc_program *p;
-    fc_cut *cut;
-    fc_partial *acc;
+    fc_cut *cut; /* of the first device */
+    fc_mesh_list devices;
+    worker *workers; /* [devices.n] */
+    unsigned slots;
     int64_t total, step;
     stream *in, *out;
     uint32_t nin, nout;
@@ -189,14 +209,15 @@ static fusec_status find_step(split *c, fc_error *e) {
 
 static fusec_status make_buffers(split *c, fc_error *e) {
     for (uint32_t i = 0; i < c->nin; i++)
-        for (int k = 0; k < SLOTS; k++)
+        for (unsigned k = 0; k < c->slots; k++)
             if (!(c->in[i].buffer[k] =
                       fc_job_memory(c->s, fc_mul_most(longest(c, &c->in[i]), c->in[i].row))))
                 return fc_oom(e);
     for (uint32_t i = 0; i < c->nout; i++)
-        if (!(c->out[i].buffer[0] =
-                  fc_job_memory(c->s, fc_mul_most(longest(c, &c->out[i]), c->out[i].row))))
-            return fc_oom(e);
+        for (uint32_t k = 0; k < c->devices.n; k++)
+            if (!(c->out[i].buffer[k] =
+                      fc_job_memory(c->s, fc_mul_most(longest(c, &c->out[i]), c->out[i].row))))
+                return fc_oom(e);
     return FUSEC_OK;
 }
 
@@ -210,7 +231,7 @@ static int64_t count_at(const split *c, int64_t from) {
 static fusec_status read_stream(const split *c, stream *x, int64_t from, unsigned slot,
                                 fc_error *e) {
     int64_t begin, end;
-    const unsigned before = (slot + SLOTS - 1) % SLOTS;
+    const unsigned before = (slot + c->slots - 1) % c->slots;
     const int64_t count = count_at(c, from);
     range_of(c, x, from, count, &begin, &end);
     const int64_t known = x->end > begin ? x->end - begin : 0;
@@ -241,8 +262,8 @@ static fusec_status again(split *c, fc_error *e) {
 
 /* ---- a sweep --------------------------------------------------------------------------------- */
 
-static fusec_status compute(split *c, uint32_t sweep, int64_t from, int64_t n, unsigned slot,
-                            fc_error *e) {
+static fusec_status compute(const worker *w, fc_error *e) {
+    split *c = w->c;
     fc_job *s = c->s;
     const fc_pieces *p = &c->cut->pieces;
     fc_arena arena;
@@ -250,7 +271,7 @@ static fusec_status compute(split *c, uint32_t sweep, int64_t from, int64_t n, u
     fc_arena_init(&arena, s->alloc);
     fc_tensor *in = fc_arena_alloc(&arena, (s->nin + s->nout + 1) * sizeof *in), *out = in + s->nin;
     if (!in) st = fc_oom(e);
-    const fc_piece piece = {from, from + n, c->total};
+    const fc_piece piece = {w->from, w->from + w->n, c->total};
     int64_t begin, end;
     for (uint32_t i = 0; i < s->nin && !st; i++) {
         const int axis = p->along[p->graph->inputs.at[i].node];
@@ -262,47 +283,140 @@ static fusec_status compute(split *c, uint32_t sweep, int64_t from, int64_t n, u
         fc_cut_output_range(c->cut, i, &piece, &begin, &end);
         if (!fc_cut_view(&arena, &s->out[i], axis, begin, end - begin, &out[i])) st = fc_oom(e);
     }
-    for (uint32_t i = 0; i < c->nin && !st; i++) in[c->in[i].number].data = c->in[i].buffer[slot];
-    for (uint32_t i = 0; i < c->nout && !st; i++) out[c->out[i].number].data = c->out[i].buffer[0];
+    for (uint32_t i = 0; i < c->nin && !st; i++)
+        in[c->in[i].number].data = c->in[i].buffer[w->slot];
+    for (uint32_t i = 0; i < c->nout && !st; i++)
+        out[c->out[i].number].data = c->out[i].buffer[w->number];
     if (!st)
-        st = fc_cut_run(c->cut, NULL, sweep, &piece, s->nin, in, s->nout, out, c->acc, c->acc, e);
-    for (uint32_t i = 0; i < c->nout && !st; i++) {
-        const stream *x = &c->out[i];
-        range_of(c, x, from, n, &begin, &end);
-        if (p->sweep[p->graph->outputs.at[x->number].node] == sweep)
-            st = fc_outfile_write(s->written[x->number], x->buffer[0],
-                                  (size_t)((end - begin) * x->row), e);
-    }
+        st = fc_cut_run(w->cut, NULL, w->sweep, &piece, s->nin, in, s->nout, out, w->known,
+                        w->found, e);
     fc_arena_free(&arena);
     return st;
 }
 
+static fusec_status write_piece(split *c, const worker *w, fc_error *e) {
+    const fc_pieces *p = &c->cut->pieces;
+    int64_t begin, end;
+    for (uint32_t i = 0; i < c->nout; i++) {
+        const stream *x = &c->out[i];
+        range_of(c, x, w->from, w->n, &begin, &end);
+        if (p->sweep[p->graph->outputs.at[x->number].node] == w->sweep)
+            FC_TRY(fc_outfile_write(c->s->written[x->number], x->buffer[w->number],
+                                    (size_t)((end - begin) * x->row), e));
+    }
+    return FUSEC_OK;
+}
+
+static void *work(void *user) {
+    worker *w = user;
+    w->error = (fc_error){0};
+    w->status = compute(w, &w->error);
+    return NULL;
+}
+
+/* The pieces that the first n devices have, at the same time; then their results in order. */
+static fusec_status run_group(split *c, uint32_t n, fc_error *e) {
+    for (uint32_t i = 1; i < n; i++)
+        c->workers[i].threaded = !pthread_create(&c->workers[i].thread, NULL, work, &c->workers[i]);
+    work(&c->workers[0]);
+    for (uint32_t i = 1; i < n; i++)
+        if (c->workers[i].threaded)
+            pthread_join(c->workers[i].thread, NULL);
+        else
+            work(&c->workers[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        const worker *w = &c->workers[i];
+        if (w->status && c->devices.n > 1)
+            return fc_fail(e, w->status, "%.80s: %.800s", w->name, w->error.message);
+        if (w->status) return fc_fail(e, w->status, "%s", w->error.message);
+        FC_TRY(write_piece(c, w, e));
+    }
+    return FUSEC_OK;
+}
+
+/* Several devices tell each other what they found; one alone adds it to what it knows. */
+static fusec_status begin_sweep(split *c, fc_error *e) {
+    for (uint32_t i = 0; i < c->devices.n && c->devices.n > 1; i++)
+        FC_TRY(fc_partial_new(c->workers[i].cut, &c->workers[i].found, e));
+    return FUSEC_OK;
+}
+
+static fusec_status end_sweep(split *c, fc_error *e) {
+    for (uint32_t i = 0; i < c->devices.n && c->devices.n > 1; i++) {
+        for (uint32_t k = 0; k < c->devices.n; k++)
+            FC_TRY(fc_partial_tell(c->workers[i].found, c->workers[k].known, e));
+        fc_partial_free(c->workers[i].found);
+        c->workers[i].found = NULL;
+    }
+    return FUSEC_OK;
+}
+
 static fusec_status run_sweep(split *c, uint32_t sweep, fc_progress *progress, fc_error *e) {
     const int64_t pieces = c->total ? (c->total - 1) / c->step + 1 : 1;
-    fusec_status st = FUSEC_OK;
+    fusec_status st = begin_sweep(c, e);
     fc_ahead reader;
-    fc_ahead_start(&reader, SLOTS, pieces, read_piece, c);
-    for (int64_t k = 0; k < pieces && !st; k++) {
-        const int64_t from = k * c->step, n = count_at(c, from);
-        st = fc_ahead_wait(&reader, k, e);
-        if (!st) st = compute(c, sweep, from, n, (unsigned)(k % SLOTS), e);
-        fc_ahead_give_back(&reader);
-        fc_progress_step(progress, from + n + (int64_t)sweep * c->total,
+    fc_ahead_start(&reader, c->slots, pieces, read_piece, c);
+    for (int64_t k = 0; k < pieces && !st;) {
+        uint32_t n = 0;
+        for (; n < c->devices.n && k < pieces && !st; n++, k++) {
+            worker *w = &c->workers[n];
+            w->from = k * c->step, w->n = count_at(c, w->from);
+            w->sweep = sweep, w->slot = (unsigned)(k % c->slots);
+            st = fc_ahead_wait(&reader, k, e);
+        }
+        if (!st) st = run_group(c, n, e);
+        for (uint32_t i = 0; i < n; i++) fc_ahead_give_back(&reader);
+        fc_progress_step(progress,
+                         (k < pieces ? k * c->step : c->total) + (int64_t)sweep * c->total,
                          c->total * (int64_t)c->cut->pieces.nsweeps);
     }
     fc_ahead_end(&reader);
-    return st;
+    return st ? st : end_sweep(c, e);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* The devices behind the first one have programs and cuts of their own. */
+static fusec_status find_devices(split *c, fc_error *e) {
+    FC_TRY(fc_mesh_open(c->s, c->p, &c->devices, e));
+    c->workers = fc_arena_alloc(&c->s->arena, c->devices.n * sizeof *c->workers);
+    if (!c->workers) return fc_oom(e);
+    c->slots = AHEAD + c->devices.n;
+    for (uint32_t i = 0; i < c->devices.n; i++) {
+        worker *w = &c->workers[i];
+        *w = (worker){.c = c, .number = i, .name = c->devices.names[i]};
+        if (i) {
+            const fc_pieces *p = &c->cut->pieces;
+            FC_TRY(fc_cut_new(c->devices.programs[i], p->graph->dims.syms.at[p->sym].name, &w->cut,
+                              e));
+            w->cut->ndims = c->s->ndims, w->cut->dims = c->s->dims;
+        } else {
+            w->cut = c->cut;
+        }
+        FC_TRY(fc_partial_new(w->cut, &w->known, e));
+        if (c->devices.n == 1) w->found = w->known;
+    }
+    return FUSEC_OK;
+}
+
+static void close_devices(split *c) {
+    for (uint32_t i = 0; c->workers && i < c->devices.n; i++) {
+        worker *w = &c->workers[i];
+        if (w->found != w->known) fc_partial_free(w->found);
+        fc_partial_free(w->known);
+        if (i) fc_cut_free(w->cut);
+    }
+    fc_cut_free(c->cut);
+    fc_mesh_close(&c->devices);
+}
+
 static fusec_status prepare(split *c, fc_error *e) {
     FC_TRY(find_cut(c, e));
+    FC_TRY(find_devices(c, e));
     FC_TRY(find_inputs(c, e));
     FC_TRY(find_outputs(c, e));
     FC_TRY(find_step(c, e));
     FC_TRY(make_buffers(c, e));
-    FC_TRY(fc_partial_new(c->cut, &c->acc, e));
     return fc_job_data(c->s, false, e);
 }
 
@@ -311,8 +425,10 @@ static fusec_status run_all(split *c, fc_error *e) {
     fc_progress progress;
     fusec_status st = FUSEC_OK;
     const fc_pieces *p = &c->cut->pieces;
-    fc_cli_note(s->cli, "split", "computed along %s in pieces of %lld of %lld%s",
-                p->graph->dims.syms.at[p->sym].name, (long long)c->step, (long long)c->total,
+    char on[40] = "";
+    if (c->devices.n > 1) snprintf(on, sizeof on, " on %u devices", c->devices.n);
+    fc_cli_note(s->cli, "split", "computed along %s in pieces of %lld of %lld%s%s",
+                p->graph->dims.syms.at[p->sym].name, (long long)c->step, (long long)c->total, on,
                 p->nsweeps > 1 ? ", which are read more than once" : "");
     fc_progress_start(&progress, "computing in pieces", false, s->cli->quiet, s->cli->verbose);
     for (uint32_t k = 0; k < p->nsweeps && !st; k++) {
@@ -320,7 +436,9 @@ static fusec_status run_all(split *c, fc_error *e) {
         if (!st) st = run_sweep(c, k, &progress, e);
     }
     fc_progress_end(&progress);
-    if (!st) st = fc_cut_finish(c->cut, NULL, c->total, s->nin, s->in, s->nout, s->out, c->acc, e);
+    if (!st)
+        st = fc_cut_finish(c->cut, NULL, c->total, s->nin, s->in, s->nout, s->out,
+                           c->workers[0].known, e);
     for (uint32_t i = 0; i < c->nout && !st; i++)
         st = fc_outfile_finish(s->written[c->out[i].number], e);
     return st;
@@ -331,8 +449,7 @@ fusec_status fc_split_run(fc_job *s, fc_program *p, double *seconds, fc_error *e
     const double start = fc_seconds_now();
     fusec_status st = prepare(&c, e);
     if (!st) st = run_all(&c, e);
-    fc_partial_free(c.acc);
-    fc_cut_free(c.cut);
+    close_devices(&c);
     *seconds = fc_seconds_now() - start;
     return st;
 }

@@ -5,7 +5,8 @@
  * In: a job that was opened with fc_job_request.cut, and its program. NPY and raw files in C order,
  * and standard input where one sweep is enough, are read a piece at a time where they lie along the
  * cut by their first axis; a result is written so to an .npy file of its own. All other arrays are
- * whole. */
+ * whole. Several devices (--devices) compute a piece each at the same time, and what they find out
+ * about reductions goes between sweeps from each to all. */
 #ifndef FUSEC_FRONTEND_CLI_SPLIT_H
 #define FUSEC_FRONTEND_CLI_SPLIT_H
 
