@@ -189,3 +189,49 @@ fc_node fc_build_positions(fc_graph *g, uint32_t rank, const fc_dim *shape, uint
     }
     return fc_build_broadcast(g, sum, rank, shape);
 }
+
+/* ---- counting, and rows by their numbers -------------------------------------------------------
+ */
+
+fc_node fc_build_histogram(fc_graph *g, fc_node index, fc_node weight, fc_dim n) {
+    const fc_dim one = fc_dim_const(&g->dims, 1);
+    if (!usable(g, index) || !usable(g, weight)) return FC_NONODE;
+    if (fc_rank(g, index) == 0) index = fc_build_reshape(g, index, 1, &one);
+    const fc_node zero = fc_build_const(g, (fusec_dtype)fc_at(g, weight)->dtype, 0);
+    return fc_build_scatter(g, fc_build_full(g, zero, 1, &n), index, weight,
+                            (fc_scatter){FC_OP_sum, 0, false});
+}
+
+static fc_node segments(fc_graph *g, fc_node v, fc_node ids, fc_dim n, fc_op op) {
+    fc_dim shape[FC_MAX_RANK + 1];
+    const uint32_t own = fc_rank(g, ids), rank = fc_rank(g, v);
+    const fusec_dtype t = (fusec_dtype)fc_at(g, v)->dtype;
+    shape[0] = n;
+    for (uint32_t i = own; i < rank; i++) shape[1 + i - own] = fc_axis(g, v, i);
+    const fc_node start = fc_build_full(g, fc_build_scatter_start(g, op, t), 1 + rank - own, shape);
+    return fc_build_put(g, start, ids, v, (fc_scatter){op, 0, false}, false);
+}
+
+static fc_node means(fc_graph *g, fc_node v, fc_node ids, fc_dim n) {
+    fc_dim shape[FC_MAX_RANK + 1];
+    const fusec_dtype t = (fusec_dtype)fc_at(g, v)->dtype;
+    const fc_node sum = segments(g, v, ids, n, FC_OP_sum);
+    for (uint32_t i = 0; i < fc_rank(g, ids); i++) shape[i] = fc_axis(g, ids, i);
+    fc_node count = fc_build_full(g, fc_build_const(g, FUSEC_I64, 1), fc_rank(g, ids), shape);
+    count = segments(g, count, ids, n, FC_OP_sum);
+    if (sum == FC_NONODE || count == FC_NONODE) return FC_NONODE;
+    for (uint32_t i = 0; i < fc_rank(g, sum); i++) shape[i] = i ? fc_dim_const(&g->dims, 1) : n;
+    count = fc_build_reshape(g, fc_build_cast(g, count, t), fc_rank(g, sum), shape);
+    return fc_build_op(g, FC_OP_div, sum, count, FC_NONODE);
+}
+
+fc_node fc_build_segment(fc_graph *g, fc_node v, fc_node ids, fc_dim n, fc_op op) {
+    if (!usable(g, v) || !usable(g, ids)) return FC_NONODE;
+    if (!fc_rank(g, ids) || fc_rank(g, ids) > fc_rank(g, v))
+        return fc_fail_types(g, FUSEC_SHAPE_MISMATCH, "segment", v, ids,
+                             "every row needs a number");
+    if (op != FC_OP_mean) return segments(g, v, ids, n, op);
+    if (fc_is_float((fusec_dtype)fc_at(g, v)->dtype)) return means(g, v, ids, n);
+    fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "segment: a mean is taken of floats");
+    return FC_NONODE;
+}

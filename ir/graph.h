@@ -364,6 +364,11 @@ fc_node fc_build_positions(fc_graph *g, uint32_t rank, const fc_dim *shape, uint
                            uint32_t axis);
 /* What an element starts from so that the first value it takes in is its result: 0, a limit. */
 fc_node fc_build_scatter_start(fc_graph *g, fc_op op, fusec_dtype t);
+/* How many indices have each of the numbers below n, or the sums of their weights: `weight` is a
+ * number or has their shape, its dtype is that of the result. */
+fc_node fc_build_histogram(fc_graph *g, fc_node index, fc_node weight, fc_dim n);
+/* Element r is made of the rows of v whose number in `ids` is r; op: as of a scatter, or a mean. */
+fc_node fc_build_segment(fc_graph *g, fc_node v, fc_node ids, fc_dim n, fc_op op);
 /* Moving and joining (ir/build_join.c): views, takes and choices, no nodes of their own. Sizes that
  * do not fit are an error, or a condition of the call where that is not known. */
 /* More elements before and after those of each axis, continued by `edge`, or with mode zero and a

@@ -90,6 +90,8 @@ FC_TEST(capi_null, values) {
     fusec_stack(1, &none, 0);
     fusec_take(none, none, 0);
     fusec_take_along(none, none, 0);
+    fusec_histogram(none, (fusec_dim){0}, none);
+    fusec_segment(none, none, (fusec_dim){0}, FUSEC_PUT_SUM);
     fusec_add(none, none);
     fusec_where(none, fusec_num(1), none);
     fusec_sum(none, 0, NULL, 0);

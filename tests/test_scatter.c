@@ -201,7 +201,7 @@ FC_TEST(scatter, data_outside) {
         FC_EXPECT_CONTAINS(sh.err, "an index of `scatter(h, 2*i, 1)` is outside: 2*i[3] is 6, axis "
                                    "0 of h has 5 elements [index-out-of-range]");
         EXPECT_RUN(sh, 4, "fusec -e 'histogram(i - 1, 9)' i=iota:i32:4 -d %s", device);
-        FC_EXPECT_CONTAINS(sh.err, "is -1, axis 0 of i - 1 has 9 elements");
+        FC_EXPECT_CONTAINS(sh.err, "is -1, the result has 9 elements");
     }
     EXPECT_RUN(sh, 0,
                "fusec -q -e 'scatter(h, 2*i, 1)' h=iota:i32:5 i=iota:i32:4 -d interp "
@@ -230,6 +230,40 @@ FC_TEST(scatter, printed_graphs_read_back) {
         FC_UNTRACE();
         langbox_free(&b);
     }
+}
+
+FC_TEST(scatter, histograms_and_segments_of_c) {
+    CAPI_START();
+    const int64_t four = 4, shape[2] = {4, 2};
+    const int32_t ids[4] = {2, 0, 2, 2};
+    const float v[8] = {1, 2, 3, 4, 5, 6, 9, 1}, w[4] = {.5f, 1, 2, 4};
+    const fusec_value i = fusec_array(g, FUSEC_I32, 1, &four, ids), none = {0};
+    const fusec_value x = fusec_array(g, FUSEC_F32, 2, shape, v);
+    const fusec_value y = fusec_array(g, FUSEC_F32, 1, &four, w);
+    const fusec_dim n = fusec_size(g, 3), few = fusec_size(g, 2);
+    int64_t count[3];
+    float out[6];
+    FC_EXPECT_OK_TEXT(fusec_read(fusec_histogram(i, n, none), count, sizeof count),
+                      fusec_message(ctx));
+    FC_EXPECT_TRUE(count[0] == 1 && count[1] == 0 && count[2] == 3);
+    FC_EXPECT_OK_TEXT(fusec_read(fusec_histogram(i, n, y), out, 3 * sizeof *out),
+                      fusec_message(ctx));
+    FC_EXPECT_TRUE(out[0] == 1 && out[1] == 0 && out[2] == 6.5f);
+    FC_EXPECT_OK_TEXT(fusec_read(fusec_segment(x, i, n, FUSEC_PUT_SUM), out, sizeof out),
+                      fusec_message(ctx));
+    const float sum[6] = {3, 4, 0, 0, 15, 9}, mean[6] = {3, 4, 0, 0, 5, 3};
+    FC_EXPECT_TRUE(!memcmp(out, sum, sizeof out));
+    FC_EXPECT_OK_TEXT(fusec_read(fusec_segment(x, i, n, FUSEC_PUT_MEAN), out, sizeof out),
+                      fusec_message(ctx));
+    FC_EXPECT_TRUE(isnan(out[2]) && isnan(out[3]));
+    out[2] = out[3] = 0;
+    FC_EXPECT_TRUE(!memcmp(out, mean, sizeof out));
+    FC_EXPECT_STATUS(fusec_read(fusec_histogram(i, few, none), count, 2 * sizeof *count),
+                     FUSEC_INDEX_OUT_OF_RANGE, NULL);
+    FC_EXPECT_STATUS(fusec_read(fusec_segment(x, i, n, FUSEC_PUT_SET), out, sizeof out),
+                     FUSEC_INVALID, NULL);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "there is no such way to put rows together");
+    CAPI_END();
 }
 
 FC_TEST(scatter, of_c) {

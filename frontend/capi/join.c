@@ -198,3 +198,34 @@ fusec_value fusec_scatter_along(fusec_value base, fusec_value index, fusec_value
                                 fusec_put op, unsigned flags) {
     return scatter("fusec_scatter_along", base, index, v, axis, op, flags, true);
 }
+
+fusec_value fusec_histogram(fusec_value index, fusec_dim n, fusec_value weights) {
+    const char *what = "fusec_histogram";
+    fusec_value failed, both[2] = {index, weights};
+    fc_dim size;
+    fusec_graph *g = fc_node_graph(what, index, &failed);
+    if (!g) return failed;
+    const bool weighted = weights.kind != FC_EMPTY || weights.graph || weights.bits;
+    if (weighted && (fc_common_graph(what, both, 2) != g || fc_is_number(&weights)))
+        return g->ir.error.code
+                   ? fc_value(g, FC_NONODE)
+                   : failed_in(g, FUSEC_INVALID, what, "weights are an array, or empty");
+    if (!fc_take_shape(g, what, 1, &n, &size) || g->ir.error.code) return fc_value(g, FC_NONODE);
+    const fc_node one = fc_build_const(&g->ir, FUSEC_I64, 1),
+                  i = fc_build_check(&g->ir, index.node, size);
+    return fc_value(g, fc_build_histogram(&g->ir, i, weighted ? weights.node : one, size));
+}
+
+fusec_value fusec_segment(fusec_value v, fusec_value ids, fusec_dim n, fusec_put op) {
+    const char *what = "fusec_segment";
+    fusec_value failed;
+    fc_dim size;
+    fusec_graph *g = two_nodes(what, v, ids, &failed);
+    if (!g) return failed;
+    const bool mean = op == FUSEC_PUT_MEAN;
+    if ((!mean && (unsigned)op >= FC_COUNT(put_rows)) || op == FUSEC_PUT_SET)
+        return failed_in(g, FUSEC_INVALID, what, "there is no such way to put rows together");
+    if (!fc_take_shape(g, what, 1, &n, &size)) return fc_value(g, FC_NONODE);
+    const fc_node i = fc_build_check(&g->ir, ids.node, size);
+    return fc_value(g, fc_build_segment(&g->ir, v.node, i, size, mean ? FC_OP_mean : put_rows[op]));
+}

@@ -172,6 +172,22 @@ static void function_line(fc_str *out, int op) {
     entry(out, left, fc_ops[op].doc, 20);
 }
 
+static const char *const joins[][2] = {
+#define JOIN(call, doc) {call, doc},
+#include "ir/joins.def"
+#undef JOIN
+};
+
+static bool join_line(fc_str *out, const char *name) {
+    const size_t n = strlen(name);
+    for (size_t i = 0; i < FC_COUNT(joins); i++) {
+        if (strncmp(joins[i][0], name, n) != 0 || joins[i][0][n] != '(') continue;
+        entry(out, joins[i][0], joins[i][1], 28);
+        return true;
+    }
+    return false;
+}
+
 /* The topic that is made from the table of operations. */
 static void functions_page(fc_str *out, const char *text) {
     fc_help_wrap(out, text, 0);
@@ -180,13 +196,8 @@ static void functions_page(fc_str *out, const char *text) {
         if (op == FC_OP_FIRST_REDUCTION) fc_str_add(out, "\nReductions:\n");
         if (callable(op)) function_line(out, op);
     }
-    fc_str_add(out, "\nReading at indices, moving, joining:\n");
-    static const char *const rows[][2] = {
-#define JOIN(call, doc) {call, doc},
-#include "ir/joins.def"
-#undef JOIN
-    };
-    for (size_t i = 0; i < FC_COUNT(rows); i++) entry(out, rows[i][0], rows[i][1], 28);
+    fc_str_add(out, "\nReading and storing at indices, moving, joining:\n");
+    for (size_t i = 0; i < FC_COUNT(joins); i++) entry(out, joins[i][0], joins[i][1], 28);
 }
 
 static void slug_page(fc_str *out, const char *slug, const char *text) {
@@ -229,6 +240,7 @@ fusec_status fc_help_word(fc_str *out, const char *word, fc_error *e) {
         function_line(out, op);
         return FUSEC_OK;
     }
+    if (join_line(out, word)) return FUSEC_OK;
     /* The brackets may be copied along with the word. */
     char slug[64];
     snprintf(slug, sizeof slug, "%s", word + (*word == '['));

@@ -10,17 +10,22 @@
 /* ---- computed indices ---------------------------------------------------------------------------
  */
 
-fc_node fc_c_checked(fc_checker *c, fc_call *f, const fc_expr *access, const fc_expr *index,
-                     uint32_t axis, fc_node n, fc_dim size) {
+fc_node fc_c_checked_for(fc_checker *c, fc_call *f, const fc_expr *access, const fc_expr *index,
+                         const char *axis, fc_node n, fc_dim size) {
     const fc_pos pos = fc_source_pos(f->ast->src, access->at.begin);
     const fc_node r = fc_c_built(c, fc_build_check(c->g, n, size));
     if (r == FC_NONODE) return r;
-    const fc_expr *array = access->kind == FC_EX_CALL ? access->list : access->a;
-    const fc_words words = {fc_c_quote(c, access->at), fc_c_quote(c, index->at),
-                            fc_c_text(c, "axis %u of %s", axis, fc_c_quote(c, array->at)),
+    const fc_words words = {fc_c_quote(c, access->at), fc_c_quote(c, index->at), axis,
                             fc_c_text(c, "%s:%u:%u", f->ast->src->name, pos.line, pos.col)};
     fc_check_words(c->g, r, &words);
     return fc_c_fine(c) ? r : FC_NONODE;
+}
+
+fc_node fc_c_checked(fc_checker *c, fc_call *f, const fc_expr *access, const fc_expr *index,
+                     uint32_t axis, fc_node n, fc_dim size) {
+    const fc_expr *array = access->kind == FC_EX_CALL ? access->list : access->a;
+    return fc_c_checked_for(c, f, access, index,
+                            fc_c_text(c, "axis %u of %s", axis, fc_c_quote(c, array->at)), n, size);
 }
 
 static fc_node op2(fc_graph *g, fc_op op, fc_node a, fc_node b) {

@@ -502,6 +502,9 @@ void fc_c_bad_count(fc_checker *c, const fc_expr *access, const fc_value *v);
 /* "t[idx]", "axis 0 of t", ... for a check of an index. */
 fc_node fc_c_checked(fc_checker *c, fc_call *f, const fc_expr *access, const fc_expr *index,
                      uint32_t axis, fc_node n, fc_dim size);
+/* The same for an axis that is named otherwise: "axis 0 of t", "the result". */
+fc_node fc_c_checked_for(fc_checker *c, fc_call *f, const fc_expr *access, const fc_expr *index,
+                         const char *axis, fc_node n, fc_dim size);
 /* An index that an edge mode brings inside [0, size). */
 fc_node fc_c_folded(fc_checker *c, fc_edge edge, fc_node n, fc_dim size);
 

@@ -124,38 +124,8 @@ static fc_value histogram(fc_checker *c, fc_call *f, const fc_expr *e) {
     }
     const fusec_dtype t = (fusec_dtype)fc_at(g, value)->dtype;
     if (!can_scatter(c, kw[0] ? kw[0] : p[0], FC_OP_sum, t)) return FC_UNKNOWN;
-    fc_node at = fc_c_checked(c, f, e, p[0], 0, i.node, n);
-    const fc_dim one = fc_dim_const(&g->dims, 1);
-    if (fc_c_fine(c) && fc_rank(g, at) == 0) at = fc_build_reshape(g, at, 1, &one);
-    const fc_node zeros = fc_build_full(g, fc_build_const(g, t, 0), 1, &n);
-    const fc_scatter s = {FC_OP_sum, 0, false};
-    return fc_v_node(fc_c_built(c, fc_build_scatter(g, zeros, at, value, s)));
-}
-
-/* Row r of the result is made of the rows of v whose number is r. */
-static fc_node segments(fc_checker *c, fc_node v, fc_node ids, fc_dim n, fc_op op) {
-    fc_graph *g = c->g;
-    fc_dim shape[FC_MAX_RANK + 1];
-    const uint32_t own = fc_rank(g, ids), rank = fc_rank(g, v);
-    const fusec_dtype t = (fusec_dtype)fc_at(g, v)->dtype;
-    shape[0] = n;
-    for (uint32_t i = own; i < rank; i++) shape[1 + i - own] = fc_axis(g, v, i);
-    const fc_node start = fc_build_full(g, fc_build_scatter_start(g, op, t), 1 + rank - own, shape);
-    return fc_build_put(g, start, ids, v, (fc_scatter){op, 0, false}, false);
-}
-
-static fc_node means(fc_checker *c, fc_node v, fc_node ids, fc_dim n) {
-    fc_graph *g = c->g;
-    fc_dim shape[FC_MAX_RANK + 1];
-    const fusec_dtype t = (fusec_dtype)fc_at(g, v)->dtype;
-    const fc_node sum = segments(c, v, ids, n, FC_OP_sum);
-    for (uint32_t i = 0; i < fc_rank(g, ids); i++) shape[i] = fc_axis(g, ids, i);
-    fc_node count = fc_build_full(g, fc_build_const(g, FUSEC_I64, 1), fc_rank(g, ids), shape);
-    count = segments(c, count, ids, n, FC_OP_sum);
-    if (sum == FC_NONODE || count == FC_NONODE) return FC_NONODE;
-    for (uint32_t i = 0; i < fc_rank(g, sum); i++) shape[i] = i ? fc_dim_const(&g->dims, 1) : n;
-    count = fc_build_reshape(g, fc_build_cast(g, count, t), fc_rank(g, sum), shape);
-    return fc_build_op(g, FC_OP_div, sum, count, FC_NONODE);
+    const fc_node at = fc_c_checked_for(c, f, e, p[0], "the result", i.node, n);
+    return fc_v_node(fc_c_built(c, fc_build_histogram(g, at, value, n)));
 }
 
 static fc_value segment(fc_checker *c, fc_call *f, const fc_expr *e) {
@@ -185,10 +155,9 @@ static fc_value segment(fc_checker *c, fc_call *f, const fc_expr *e) {
         fc_c_fact(c, d, p[1], &i);
         return FC_UNKNOWN;
     }
-    const fc_node ids = fc_c_checked(c, f, e, p[1], 0, i.node, n);
+    const fc_node ids = fc_c_checked_for(c, f, e, p[1], "the result", i.node, n);
     if (ids == FC_NONODE) return FC_UNKNOWN;
-    return fc_v_node(fc_c_built(c, op == FC_OP_mean ? means(c, x.node, ids, n)
-                                                    : segments(c, x.node, ids, n, op)));
+    return fc_v_node(fc_c_built(c, fc_build_segment(c->g, x.node, ids, n, op)));
 }
 
 /* ---- h[k[i], j] += v[i, j] ---------------------------------------------------------------------

@@ -37,6 +37,8 @@ static fc_pstep no_operand(fc_machine *m) {
             d = fc_diag_error(p->ds, FUSEC_SYNTAX, p->src, at, "there is no `%s=`", op);
             if (f->left->kind == FC_EX_NAME)
                 fc_diag_help(d, "%s = %s %s ...", f->left->text, f->left->text, op);
+            else if (f->left->kind == FC_EX_SUBSCRIPT && strcmp(op, "-") == 0)
+                fc_diag_help(d, "elements take in sums: x[i] += -(...)");
             break;
         }
         fc_expected(p, "an expression");

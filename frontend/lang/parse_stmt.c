@@ -28,8 +28,12 @@ static bool define_target(fc_parser *p, fc_stmt *s, const fc_expr *e) {
     if (e->parens || name->kind != FC_EX_NAME || name->parens) return bad_target(p, e);
     for (const fc_expr *i = e->list; i; i = i->next)
         if ((i->kind != FC_EX_NAME && i->kind != FC_EX_INDEX) || i->parens) {
-            fc_diag_error(p->ds, FUSEC_SYNTAX, p->src, i->outer,
-                          "an index on the left of `=` is a name, or name in a..b");
+            fc_diag *d = fc_diag_error(p->ds, FUSEC_SYNTAX, p->src, i->outer,
+                                       "an index on the left of `=` is a name, or name in a..b");
+            if (i->kind == FC_EX_SUBSCRIPT)
+                fc_diag_help(d,
+                             "scatter(%.*s, index, values, op=\"set\") stores at computed places",
+                             (int)name->len, name->text);
             return false;
         }
     s->kind = FC_ST_DEFINE;

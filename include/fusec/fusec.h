@@ -536,7 +536,8 @@ typedef enum fusec_put {
     FUSEC_PUT_MIN,
     FUSEC_PUT_MAX,
     FUSEC_PUT_ANY, /* of bool */
-    FUSEC_PUT_ALL
+    FUSEC_PUT_ALL,
+    FUSEC_PUT_MEAN /* fusec_segment, of floats: of no row nan */
 } fusec_put;
 /* No two values go to one element: with SET that saves work; where it does not hold any one of them
  * stays. */
@@ -551,6 +552,12 @@ FUSEC_API fusec_value fusec_scatter(fusec_value base, fusec_value index, fusec_v
                                     fusec_put op, unsigned flags);
 FUSEC_API fusec_value fusec_scatter_along(fusec_value base, fusec_value index, fusec_value v,
                                           int axis, fusec_put op, unsigned flags);
+/* How many indices have each of the numbers 0 .. n - 1, as i64; with weights of the indices' shape
+ * the sums of those, in their dtype ((fusec_value){0}: none). */
+FUSEC_API fusec_value fusec_histogram(fusec_value index, fusec_dim n, fusec_value weights);
+/* Rows by their numbers: element r of n is made of the v[i..] whose ids[i..] is r. With no row it is
+ * 0, or the end of the dtype's range for MIN and MAX. */
+FUSEC_API fusec_value fusec_segment(fusec_value v, fusec_value ids, fusec_dim n, fusec_put op);
 
 /* Elementwise operations and reductions, one function for each row of the operation table. */
 #include <fusec/ops.h>

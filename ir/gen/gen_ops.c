@@ -163,7 +163,7 @@ static void operations(FILE *out) {
         cell(out, c->doc);
         fputs("\n", out);
     }
-    fputs("\n## Reading at indices, moving, joining\n\n"
+    fputs("\n## Reading and storing at indices, moving, joining\n\n"
           "From `ir/joins.def`. They are views and reads at computed places, and fuse like "
           "them.\n\n| | |\n|---|---|\n",
           out);
