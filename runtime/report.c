@@ -35,10 +35,11 @@ static int64_t read_bytes(const traffic *t, size_t n) {
     fc_kernel_slice(&k->code, t->roots, n, t->needed);
     for (size_t i = 0; i < k->code.ins.len; i++) {
         const fc_instr *in = &k->code.ins.at[i];
-        if (!t->needed[i] || in->op != FC_OP_LOAD) continue;
-        const fc_access *a = &k->accesses.at[in->imm];
-        if (t->seen[a->buffer]++ || (t->kept[in->imm] && t->have[a->buffer]++)) continue;
-        bytes = fc_add_most(bytes, (int64_t)t->b->bytes[k->args.at[a->buffer].buffer]);
+        const bool at = in->op == FC_OP_LOAD_AT; /* imm: of an array, not of an access */
+        if (!t->needed[i] || (!at && in->op != FC_OP_LOAD)) continue;
+        const size_t arg = at ? in->imm : k->accesses.at[in->imm].buffer;
+        if (t->seen[arg]++ || (!at && t->kept[in->imm] && t->have[arg]++)) continue;
+        bytes = fc_add_most(bytes, (int64_t)t->b->bytes[k->args.at[arg].buffer]);
     }
     return bytes;
 }

@@ -232,6 +232,20 @@ FC_TEST(scatter, printed_graphs_read_back) {
     }
 }
 
+/* Rows that go to places from data are updated by the neighbours of a warp; single elements by the
+ * vectors of a thread. */
+FC_TEST(scatter, neighbours_of_a_warp_update_neighbours) {
+    OPEN(sh);
+    shell_run(&sh,
+              "fusec explain -d none --json -e 'segment(d, i, 500)' d=f32:65536x64 i=i32:65536");
+    const char *k1 = strstr(sh.out, "\"name\":\"k1\"");
+    FC_EXPECT_CONTAINS(k1 ? k1 : "", "v1 map apart=");
+    shell_run(&sh,
+              "fusec explain -d none --json -e 'segment(d, i, 50000)' d=f32:4194304 i=i32:4194304");
+    FC_EXPECT_TRUE(!strstr(sh.out, "apart="));
+    shell_close(&sh);
+}
+
 FC_TEST(scatter, histograms_and_segments_of_c) {
     CAPI_START();
     const int64_t four = 4, shape[2] = {4, 2};

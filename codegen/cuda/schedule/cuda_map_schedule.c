@@ -137,9 +137,32 @@ static void choose_own(const fc_machine *m, const fc_kernel *k, const fc_nest *n
     if (l->grid[0] > blocks) l->grid[0] = blocks;
 }
 
+/* Whether neighbours update neighbours: where a row goes comes from data, where in the row does
+ * not, as in the gradient of an embedding. */
+static bool updates_neighbours(const fc_kernel *k, const fc_class *cls, unsigned axis,
+                               uint8_t *needed) {
+    for (size_t u = 0; u < k->updates.len; u++) {
+        const fc_val at = k->code.ins.at[k->updates.at[u].value].a;
+        bool moves = false;
+        memset(needed, 0, k->code.ins.len);
+        fc_kernel_slice(&k->code, &at, 1, needed);
+        for (fc_val v = 0; v < k->code.ins.len; v++) {
+            const fc_instr *i = &k->code.ins.at[v];
+            if (!needed[v]) continue;
+            if (i->op == FC_OP_LOAD_AT) return false;
+            if (i->op != FC_OP_LOAD && i->op != FC_OP_INDEX) continue;
+            const fc_move move = fc_class_move(cls, (uint32_t)i->imm, axis);
+            if (move != FC_MOVE_ZERO && (i->op == FC_OP_LOAD || move == FC_MOVE_ANY)) return false;
+            moves |= move == FC_MOVE_ONE;
+        }
+        if (!moves) return false;
+    }
+    return k->updates.len > 0;
+}
+
 static void choose_vectors(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                           uint32_t align, fc_class *cls, fc_launch *l) {
-    unsigned v = map_vector(k, n, cls, align);
+                           uint32_t align, bool apart, fc_class *cls, fc_launch *l) {
+    unsigned v = apart ? 1 : map_vector(k, n, cls, align);
     cls->vector = (uint8_t)v;
     cls->aligned = v > 1;
     if (v > 1) {
@@ -157,10 +180,16 @@ static void choose_vectors(const fc_machine *m, const fc_kernel *k, const fc_nes
     l->grid[0] = (uint64_t)fc_ceil_div(fc_ceil_div(n->rows, each), FC_CUDA_MAP_THREADS);
 }
 
-void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
-                          fc_class *cls, fc_launch *l) {
-    choose_vectors(m, k, n, align, cls, l);
+/* Atomics of a warp that meet one sector of 32 bytes are one access of the L2. So neighbours that
+ * are updated are those of a warp, not of a thread. */
+fusec_status fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                  uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *l,
+                                  fc_error *e) {
+    uint8_t *needed = fc_arena_alloc(arena, k->code.ins.len + 1);
+    if (!needed) return fc_oom(e);
+    choose_vectors(m, k, n, align, updates_neighbours(k, cls, n->np - 1, needed), cls, l);
     if (k->updates.len) choose_own(m, k, n, cls, l);
+    return FUSEC_OK;
 }
 
 bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l,

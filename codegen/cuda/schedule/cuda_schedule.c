@@ -333,7 +333,8 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
     switch (k->schedule) {
     case FC_SCHED_MAP:
         if (!k->updates.len) FC_TRY(fc_cuda_tile_schedule(k, n, align, arena, cls, launch, e));
-        if (cls->cuda.kind == FC_CUDA_MAP) fc_cuda_map_schedule(m, k, n, align, cls, launch);
+        if (cls->cuda.kind == FC_CUDA_MAP)
+            FC_TRY(fc_cuda_map_schedule(m, k, n, align, arena, cls, launch, e));
         break;
     case FC_SCHED_INNER: FC_TRY(inner_schedule(m, k, n, align, arena, cls, launch, e)); break;
     case FC_SCHED_SCAN: fc_cuda_scan_schedule(m, k, n, cls, launch); break;

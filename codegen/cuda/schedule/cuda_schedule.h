@@ -26,8 +26,9 @@ bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, const fc_launc
  * at once. */
 bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class *cls,
                          uint32_t axis, unsigned n, uint32_t align);
-void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
-                          fc_class *cls, fc_launch *l);
+fusec_status fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                  uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *l,
+                                  fc_error *e);
 /* The launch of a map of vectors, `repeat` a thread. */
 void fc_cuda_map_vectors(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l,
                          unsigned repeat);
