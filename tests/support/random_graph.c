@@ -431,8 +431,8 @@ static int make_take(maker *m) {
 static int find_or_make(maker *m, const rg_node *like, fusec_dtype t, bool ints) {
     rg *r = m->r;
     for (int i = r->nnodes; i-- > 0;)
-        if ((ints ? fc_is_int(r->node[i].t) : r->node[i].t == t) &&
-            same_shape(&r->node[i], like) && chance(m, 50))
+        if ((ints ? fc_is_int(r->node[i].t) : r->node[i].t == t) && same_shape(&r->node[i], like) &&
+            chance(m, 50))
             return i;
     return make_input(m, t, like);
 }
@@ -560,7 +560,7 @@ static int make_scan(maker *m) {
     n.op = rows[pick(m, FC_COUNT(rows))];
     n.src[0] = a;
     n.axes[0] = pick(m, n.rank);
-    n.bits = (uint64_t)pick(m, 4) | (chance(m, 40) ? 4u : chance(m, 20) ? 8u : 0);
+    n.bits = (uint64_t)pick(m, 4) | (chance(m, 40) ? 4u : 0) | (chance(m, 20) ? 8u : 0);
     n.t = rg_result(&n, m->r->node[a].t);
     return add(m, &n);
 }
@@ -582,7 +582,7 @@ static int make_loop(maker *m) {
             n.src[1] = b;
     }
     n.op = n.t == FUSEC_BOOL ? FC_OP_logical_and : rows[pick(m, FC_COUNT(rows))];
-    n.bits = (uint64_t)pick(m, 1 << 14);
+    n.bits = (uint64_t)pick(m, 1 << 15);
     for (int k = 0; k < n.rank; k++)
         if (value(r, n.shape[k]) == 0) n.bits &= ~(uint64_t)RG_LOOP_REDUCES;
     return add(m, &n);

@@ -14,7 +14,8 @@ enum {
     COLLECTS = 1024,
     INNER = 2048,
     EARLY = 4096, /* the condition is made before the body */
-    TURNS = 8192  /* and with a loop of its own */
+    TURNS = 8192, /* and with a loop of its own */
+    MASKS = 16384 /* the condition is an array: each element stops on its own */
 };
 
 static fc_node like(fc_graph *g, fc_node v, fc_node of) {
@@ -82,12 +83,28 @@ static fc_node condition(fc_graph *g, const rg_node *n, fc_node k, int64_t first
     return fc_build_op(g, FC_OP_lt, sum, number(g, first + 2), FC_NONODE);
 }
 
+/* Elements below 1 go on, as long as they have never stopped; the others keep what they have. One
+ * more value is carried: which elements go on. */
+static void stop_elements(fc_graph *g, const rg_node *n, fc_loop_parts *p, fc_node *start,
+                          fc_node *hole, fc_node *next) {
+    const uint32_t m = p->ncarried++;
+    start[m] = like(g, fc_build_const(g, FUSEC_BOOL, 1), start[0]);
+    hole[m] = hole_like(g, start[m]);
+    const fc_node one = fc_build_number(g, n->t, 1);
+    const fc_node low =
+        n->t == FUSEC_BOOL ? hole[0] : fc_build_op(g, FC_OP_lt, hole[0], one, FC_NONODE);
+    next[m] = fc_build_op(g, FC_OP_logical_and, hole[m], low, FC_NONODE);
+    for (uint32_t i = 0; i < m; i++)
+        next[i] = fc_build_op(g, FC_OP_where, next[m], next[i], hole[i]);
+    p->condition = fc_build_reduce(g, FC_OP_any, next[m], 0, NULL, false);
+}
+
 fc_node rg_build_loop(fc_graph *g, const rg_node *n, fc_node y, fc_node z) {
     const int64_t rounds = n->bits & 7, first = (int64_t)(n->bits >> 3 & 3);
     if (g->error.code) return FC_NONODE;
     fc_loop_parts p = {
         .first = number(g, first), .end = number(g, first + rounds), .condition = FC_NONODE};
-    fc_node start[2] = {y, z}, hole[2] = {hole_like(g, y), hole_like(g, z)}, next[2], out[3], kept;
+    fc_node start[3] = {y, z}, hole[3] = {hole_like(g, y), hole_like(g, z)}, next[3], out[4], kept;
     p.counter = fc_build_hole(g, FUSEC_I64, 0, NULL);
     const bool swaps = n->bits & SWAPS,
                collects = n->bits & COLLECTS && !(n->bits & ENDS) && rounds && n->rank < RG_RANK;
@@ -100,8 +117,10 @@ fc_node rg_build_loop(fc_graph *g, const rg_node *n, fc_node y, fc_node z) {
         next[0] = rg_build_loop(g, &inner, next[0], hole[0]);
     }
     if (n->bits & ENDS && !(n->bits & EARLY)) p.condition = condition(g, n, p.counter, first);
-    kept = next[0];
     p.ncarried = swaps ? 2 : 1;
+    if (n->bits & MASKS && n->bits & ENDS && n->rank && !g->error.code)
+        stop_elements(g, n, &p, start, hole, next);
+    kept = next[0];
     p.ncollected = collects;
     p.start = start;
     p.hole = hole;
