@@ -5,6 +5,7 @@
  * extent 1 unless it is the only kept or the only reduced one; no two neighbouring axes of one kind
  * that every access walks as one; every element an access can touch lies inside its array. */
 #include "codegen/nest.h"
+#include "codegen/facts.h"
 #include "ir/plant.h"
 
 /* ---- one access ------------------------------------------------------------------------------ */
@@ -420,4 +421,25 @@ void fc_nest_fill(const fc_kernel *k, const fc_nest *n, const int64_t *values, v
     }
     words[l.extra + FC_PB_ROWS] = n->rows;
     words[l.extra + FC_PB_COUNT] = n->count;
+}
+
+/* ---- what it touches ------------------------------------------------------------------------- */
+
+double fc_nest_touches(const fc_kernel *k, const fc_nest *n, uint32_t a) {
+    if (k->accesses.at[a].buffer == FC_NO_BUFFER) return 0;
+    double size = fc_dtypes[k->accesses.at[a].dtype].bytes;
+    const uint32_t axes = n->np + n->nr;
+    for (uint32_t i = 0; i < axes; i++)
+        if (n->stride[(size_t)a * axes + i] != 0) size *= (double)n->extent[i];
+    return size;
+}
+
+double fc_nest_bytes(const fc_kernel *k, const fc_nest *n, bool loaded) {
+    double all = 0;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        uint32_t first = 0;
+        while (k->accesses.at[first].buffer != k->accesses.at[a].buffer) first++;
+        if (first == a && !(loaded && fc_is_stored(k, a))) all += fc_nest_touches(k, n, a);
+    }
+    return all;
 }

@@ -67,6 +67,11 @@ fusec_status fc_nest_bind_cut(const fc_kernel *k, const int64_t *values,
                               const int64_t *const *strides, const fc_nest_cut *cut,
                               fc_arena *arena, fc_nest *out, fc_error *e);
 
+/* Bytes of memory that an access touches, one element for each place it can be at; of all arrays,
+ * or of those that are loaded, each counted once. */
+double fc_nest_touches(const fc_kernel *k, const fc_nest *n, uint32_t access);
+double fc_nest_bytes(const fc_kernel *k, const fc_nest *n, bool loaded);
+
 /* Fills what follows from the nest alone: np, nr, wide, naccess, move; not aligned, vector is 1,
  * and the target has chosen nothing. */
 fusec_status fc_class_of(const fc_nest *n, fc_target_kind target, fc_arena *arena, fc_class *out,

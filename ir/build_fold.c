@@ -452,14 +452,14 @@ fc_node fc_build_linrec(fc_graph *g, fc_node a, fc_node b, fc_node init, int64_t
     return op2(g, FC_OP_add, op2(g, FC_OP_mul, out[0], init), out[1]);
 }
 
-static fc_op joining_row(fc_op red) {
+fc_op fc_join_row(fc_op red) {
     switch (red) {
-    case FC_OP_sum: return FC_OP_add;
     case FC_OP_prod: return FC_OP_mul;
     case FC_OP_min: return FC_OP_minimum;
     case FC_OP_max: return FC_OP_maximum;
     case FC_OP_any: return FC_OP_logical_or;
-    default: return FC_OP_logical_and;
+    case FC_OP_all: return FC_OP_logical_and;
+    default: return FC_OP_add; /* sum, mean */
     }
 }
 
@@ -492,7 +492,7 @@ fc_node fc_build_scan_reset(fc_graph *g, fc_op op, fc_node a, fc_node reset, int
         return fc_complex_refuse(g, op, a);
     if (!fc_is_half(of)) a = fc_build_cast(g, a, t);
     const fc_node body =
-        op2(g, joining_row(op), fc_build_slot(g, t, 0), fc_build_slot(g, t, FC_MAX_RECORD));
+        op2(g, fc_join_row(op), fc_build_slot(g, t, 0), fc_build_slot(g, t, FC_MAX_RECORD));
     const fc_node start = fc_is_complex(of) ? number(g, t, op == FC_OP_prod) : start_of(g, op, t);
     const fc_fold_args args = {.what = "cum",
                                .n = 1,

@@ -13,7 +13,8 @@
     }                                                                                              \
     break;
 
-/* a function for each source type; bool is read as uint8_t 0 or 1 */
+/* a function for each source type; bool is read as uint8_t 0 or 1, integers narrower than 32 bits
+ * are made of i32 and u32 where the source is a float */
 #define FROM(name, from)                                                                           \
     static void name(fusec_dtype to, size_t n, const void *a, void *out) {                         \
         switch (to) {                                                                              \
@@ -39,23 +40,8 @@ FROM(from_u8, uint8_t)
 FROM(from_u16, uint16_t)
 FROM(from_u32, uint32_t)
 FROM(from_u64, uint64_t)
-
-/* the narrower integers are made from i32 and u32 */
-#define FROM_FLOAT(name, from)                                                                     \
-    static void name(fusec_dtype to, size_t n, const void *a, void *out) {                         \
-        switch (to) {                                                                              \
-        case FUSEC_I32: LOOP(from, int32_t)                                                        \
-        case FUSEC_I64: LOOP(from, int64_t)                                                        \
-        case FUSEC_U32: LOOP(from, uint32_t)                                                       \
-        case FUSEC_U64: LOOP(from, uint64_t)                                                       \
-        case FUSEC_F32: LOOP(from, float)                                                          \
-        case FUSEC_F64: LOOP(from, double)                                                         \
-        default: break;                                                                            \
-        }                                                                                          \
-    }
-
-FROM_FLOAT(from_f32, float)
-FROM_FLOAT(from_f64, double)
+FROM(from_f32, float)
+FROM(from_f64, double)
 
 static void to_half(fusec_dtype to, size_t n, const float *a, float *out) {
     for (size_t k = 0; k < n; k++)

@@ -19,6 +19,9 @@
 
 enum { FC_MAX_RECORD = FC_MAX_COMPONENTS };
 
+/* The row that joins two results of a reduction with one component: add of sum and mean. */
+fc_op fc_join_row(fc_op red);
+
 /* An FC_OP_SLOT: attr is its number. Of a complex number two, joined. */
 fc_node fc_build_slot(fc_graph *g, fusec_dtype t, uint32_t number);
 static inline uint32_t fc_slots_of(fusec_dtype t) {

@@ -10,7 +10,7 @@
  * is left to the schedules of short rows. */
 #include "passes/rewrite.h"
 
-#include "ir/expand.h"
+#include "ir/fold.h"
 #include "passes/plan.h"
 
 /* MOST: of what is spread. WINDOW: of neighbours (the taps of a filter), which are in the caches,
@@ -141,17 +141,6 @@ static fc_node element(fc_graph *g, const fc_ninfo *n, int64_t k) {
     return fc_build_reshape(g, fc_build_slice(g, n->src[0], s), all, shape);
 }
 
-static fc_op join_of(fc_op red) {
-    switch (red) {
-    case FC_OP_prod: return FC_OP_mul;
-    case FC_OP_min: return FC_OP_minimum;
-    case FC_OP_max: return FC_OP_maximum;
-    case FC_OP_any: return FC_OP_logical_or;
-    case FC_OP_all: return FC_OP_logical_and;
-    default: return FC_OP_add;
-    }
-}
-
 /* Neighbours, level by level. */
 static fc_node joined(fc_graph *g, fc_op join, fc_node *x, int64_t count) {
     for (int64_t left = count; left > 1; left = (left + 1) / 2)
@@ -171,7 +160,7 @@ static int64_t in_runs(fc_graph *g, fc_op join, fc_node *x, int64_t count) {
 /* The inner tree joins neighbours; of the outer one, that is done with its runs. Both start from 0
  * in a sum, which the result shows only if all are -0. */
 static fc_node written_out(fc_graph *g, const fc_ninfo *n, int64_t count) {
-    const fc_op red = (fc_op)n->op, join = join_of(red);
+    const fc_op red = (fc_op)n->op, join = fc_join_row(red);
     const fusec_dtype acc = fc_acc_dtype(red, (fusec_dtype)fc_at(g, n->src[0])->dtype);
     fc_node x[WINDOW] = {FC_NONODE};
     for (int64_t k = 0; k < count; k++) x[k] = fc_build_cast(g, element(g, n, k), acc);

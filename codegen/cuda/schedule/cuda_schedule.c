@@ -283,19 +283,6 @@ static bool reads_once(const fc_kernel *k, const fc_class *cls) {
     return (maps || keeps || fc_cuda_has_places(cls)) && fc_stores_points(k);
 }
 
-/* Whether the arrays of a nest are more than the L2 holds; a broadcast element counts once. */
-static bool is_large(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    const uint32_t axes = n->np + n->nr;
-    double bytes = 0;
-    for (uint32_t a = 0; a < n->naccess; a++) {
-        double all = fc_cuda_bytes(k, a);
-        for (uint32_t x = 0; x < axes; x++)
-            if (n->stride[(size_t)a * axes + x]) all *= (double)n->extent[x];
-        if (fc_cuda_is_memory(k, a)) bytes += all;
-    }
-    return m->cache && bytes > (double)m->cache;
-}
-
 static bool draws(const fc_kernel *k) {
     for (size_t i = 0; i < k->code.ins.len; i++)
         if (k->code.ins.at[i].op == FC_OP_philox || k->code.ins.at[i].op == FC_OP_philox_raw)
@@ -344,7 +331,8 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
         /* fallthrough */
     default: FC_TRY(fc_cuda_outer_schedule(m, k, n, align, cls, launch, e)); break;
     }
-    cls->cuda.large = reads_once(k, cls) && is_large(m, k, n);
+    cls->cuda.large =
+        reads_once(k, cls) && m->cache && fc_nest_bytes(k, n, false) > (double)m->cache;
     cls->cuda.fours = draws(k) && numbers_in_fours(k, n);
     /* spans are rounded up to powers of two: their ends must fit an index too */
     int64_t reach;

@@ -57,33 +57,8 @@ static int64_t task_elements(const fc_kernel *k) {
 
 /* ---- classes ----------------------------------------------------------------------------- */
 
-/* Bytes of an array that an access touches: one element for each place it can be at. */
-static double touched(const fc_kernel *k, const fc_nest *n, uint32_t a) {
-    if (k->accesses.at[a].buffer == FC_NO_BUFFER) return 0;
-    double size = fc_dtypes[k->accesses.at[a].dtype].bytes;
-    const uint32_t axes = n->np + n->nr;
-    for (uint32_t i = 0; i < axes; i++)
-        if (n->stride[(size_t)a * axes + i] != 0) size *= (double)n->extent[i];
-    return size;
-}
-
-/* Whether an earlier access reads the same array: it counts once. */
-static bool seen_before(const fc_kernel *k, uint32_t a) {
-    for (uint32_t b = 0; b < a; b++)
-        if (k->accesses.at[b].buffer == k->accesses.at[a].buffer) return true;
-    return false;
-}
-
-/* Bytes of all arrays, or of those that are loaded. */
-static double memory_of(const fc_kernel *k, const fc_nest *n, bool loaded) {
-    double all = 0;
-    for (uint32_t a = 0; a < n->naccess; a++)
-        if (!seen_before(k, a) && !(loaded && fc_is_stored(k, a))) all += touched(k, n, a);
-    return all;
-}
-
 bool fc_ll_exceeds_cache(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    return m->cache && memory_of(k, n, false) > (double)m->cache;
+    return m->cache && fc_nest_bytes(k, n, false) > (double)m->cache;
 }
 
 /* Loads that wait for memory behind long code, which the processor cannot look past, or rows that
@@ -92,7 +67,7 @@ bool fc_ll_exceeds_cache(const fc_machine *m, const fc_kernel *k, const fc_nest 
  * memory that is near, and faster from memory that is far. */
 static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                              bool scattered) {
-    const double all = memory_of(k, n, false), loaded = memory_of(k, n, true);
+    const double all = fc_nest_bytes(k, n, false), loaded = fc_nest_bytes(k, n, true);
     if (!m->cache) return false;
     const double cache = (double)m->cache, near = cache < NEAR_CACHE ? cache : NEAR_CACHE;
     if (!fc_ll_is_light(k)) return all > near;
@@ -106,14 +81,14 @@ static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_n
  * they must be whole lines. */
 static bool should_stream(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t lanes,
                           bool tiled, bool joined) {
-    const double all = memory_of(k, n, false);
+    const double all = fc_nest_bytes(k, n, false);
     double stored = 0;
     for (uint32_t a = 0; a < n->naccess; a++) {
         if (!fc_is_stored(k, a) || n->stride[(size_t)a * (n->np + n->nr) + lanes] != 1) continue;
         const int64_t elements = n->extent[lanes] * (joined ? n->extent[lanes - 1] : 1);
         const int64_t row = elements * fc_dtypes[k->accesses.at[a].dtype].bytes;
         if ((tiled || row < LONG_ROW) && row % 64 != 0) return false;
-        stored += touched(k, n, a);
+        stored += fc_nest_touches(k, n, a);
     }
     return m->cache && all > (double)m->cache && stored > all / 8;
 }
