@@ -87,6 +87,26 @@ FC_TEST(cli_split, what_does_not_fit_into_memory) {
     shell_close(&sh);
 }
 
+/* Two GPUs that are none, each with a piece at a time: one that goes while the other works ends the
+ * call, names itself and leaves no file. */
+FC_TEST(cli_split, a_device_is_lost) {
+    static const char set[] = "export FUSEC_LIBCUDA_PATH=" FUSEC_BINARY_DIR
+                              "/bin/fake/libfake_cuda_whole.so FAKE_CUDA_DEVICES=2; export "
+                              "FUSEC_NVRTC_PATH=$FUSEC_LIBCUDA_PATH; ";
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:9001 -o x.npy");
+    for (int k = 1; k < 9; k += 3) {
+        EXPECT_RUN(sh, 5,
+                   "%s FAKE_CUDA_FAIL=cuLaunchKernel:%d:719 fusec -q -e 'x / sum(x)' x=x.npy "
+                   "-o y.npy --devices cuda:0,cuda:1 --split n=1024",
+                   set, k);
+        FC_EXPECT_CONTAINS(sh.err, "error: cuda:");
+        FC_EXPECT_CONTAINS(sh.err, "the device is gone");
+        EXPECT_RUN(sh, 0, "test \"$(ls -A | grep -c -e fusec- -e y.npy)\" = 0");
+    }
+    shell_close(&sh);
+}
+
 static const struct {
     const char *name, *words;
     int code;

@@ -294,7 +294,7 @@ static void tell(const fc_job *s, const out_job *o, double seconds) {
     if (clipped)
         fc_cli_say(s->cli, "%s: %s elements are not from 0 to 1 and were cut off", shown,
                    fc_commas(n, clipped));
-    if (!npz && !png && fc_npy_write_note(a.dtype))
+    if (!npz && !png && !ends_with(o->file, ".zarr") && fc_npy_write_note(a.dtype))
         fc_cli_say(s->cli, "%s: %s", shown, fc_npy_write_note(a.dtype));
 }
 
