@@ -289,6 +289,7 @@ FC_TEST(lang_index, kernel_counts) {
         {1, "-e 'sum(exp(-sum((a[:, None] - b[None])**2, axis=2)), axis=1)' a=f32:90x3 b=f32:80x3"},
         {1, "-e 'stack([exp(x), sin(x)], axis=1)' x=f32:100"},
         {1, "'" FUSEC_SOURCE_DIR "/examples/embedding.fuse'"},
+        {4, "'" FUSEC_SOURCE_DIR "/examples/colours.fuse'"},
         {3, "'" FUSEC_SOURCE_DIR "/examples/gaussian.fuse'"},
         {3, "'" FUSEC_SOURCE_DIR "/tests/lang/programs/blur.fuse'"},
         {2, "'" FUSEC_SOURCE_DIR "/tests/lang/programs/gather.fuse'"},
