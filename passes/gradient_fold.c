@@ -379,16 +379,21 @@ static void find_wanted(const folding *f, recurrence *r) {
     for (uint32_t k = 0; k < MOST; k++) r->y[k] = FC_NONODE;
 }
 
+/* Whether all that is wanted could be found. */
 static bool solve(folding *f, recurrence *r) {
+    bool all = true;
     find_wanted(f, r);
     for (uint32_t left = f->s.n; left-- > 0 && !f->c->g->error.code;)
         if (!step(f, r)) break;
-    for (uint32_t k = 0; k < f->s.n && !f->c->g->error.code; k++)
-        if (r->wanted[k] && !r->solved[k])
-            fc_g_fail(f->c, f->n,
-                      "more than two values of its record depend on each other in a circle; a loop "
-                      "over the axis has both modes");
-    return !f->c->g->error.code;
+    for (uint32_t k = 0; k < f->s.n; k++) all &= !r->wanted[k] || r->solved[k];
+    return all && !f->c->g->error.code;
+}
+
+static void refuse_circle(folding *f) {
+    fc_g_fail(
+        f->c, f->n,
+        "more than two values of its record depend on each other in a circle; a loop over the "
+        "axis has both modes, and jvp() takes records of eight");
 }
 
 /* ---- both modes ------------------------------------------------------------------------------ */
@@ -448,7 +453,8 @@ static bool scan_reverse(folding *f, fc_node a, bool *marked, fc_node *dx) {
             r.a[q][p] = shifted(g, d[p][q], f->axis, 1, FC_NONODE);
     a = spread(f, a);
     r.b[f->s.result] = f->s.kind == FC_FOLD_EXCLUSIVE ? shifted(g, a, axis, 1, FC_NONODE) : a;
-    if (g->error.code || !solve(f, &r)) return false;
+    if (g->error.code) return false;
+    if (!solve(f, &r)) return refuse_circle(f), false;
     const fc_g_function fn = {f->s.n, f->s.n, f->next, f->e};
     *marked = true;
     return fc_g_function_reverse(f->c, &fn, r.y, marked, dx) && unbind(f, f->s.n, dx);
@@ -494,6 +500,47 @@ static fc_node reduce_forward(folding *f, fc_node *t) {
     return fc_g_reshape(f->c, r, rank, shape);
 }
 
+/* The scan of a record of the values and their tangents, for those that move each other in a
+ * circle. */
+static fc_node scan_of_both(folding *f, const fc_node *t) {
+    fc_graph *g = f->c->g;
+    fc_node element[MOST], start[MOST], body[MOST], out[MOST], x[2 * MOST], dx[2 * MOST];
+    const int64_t axis = f->axis;
+    uint32_t n = f->s.n, moving = 0, result = FC_NONODE;
+    for (uint32_t k = 0; k < f->s.n; k++) {
+        const fusec_dtype dtype = (fusec_dtype)fc_at(g, f->element[k])->dtype;
+        if (!fc_is_float(dtype)) continue;
+        if (n == MOST) return refuse_circle(f), FC_NONODE;
+        if (k == f->s.result) result = n;
+        x[2 * moving] = fc_build_slot(g, dtype, k);
+        x[2 * moving + 1] = fc_build_slot(g, dtype, MOST + k);
+        dx[2 * moving] = fc_build_slot(g, dtype, n);
+        dx[2 * moving + 1] = fc_build_slot(g, dtype, MOST + n);
+        start[n] = fc_build_number(g, dtype, 0);
+        element[n] = t[k] == FC_NONODE ? start[n] : t[k];
+        body[n++] = f->body[k];
+        moving++;
+    }
+    for (uint32_t k = 0; k < f->s.n; k++) {
+        element[k] = f->element[k];
+        start[k] = f->start[k];
+        body[k] = f->body[k];
+    }
+    for (uint32_t k = f->s.n; k < n && !g->error.code; k++)
+        body[k] = fc_jvp(g, body[k], 2 * moving, x, dx);
+    const fc_fold_args args = {.what = "scan",
+                               .n = n,
+                               .element = element,
+                               .start = start,
+                               .body = body,
+                               .naxes = 1,
+                               .axes = &axis,
+                               .scan = true,
+                               .exclusive = f->s.kind == FC_FOLD_EXCLUSIVE};
+    if (g->error.code || result == FC_NONODE || !fc_build_fold(g, &args, out)) return FC_NONODE;
+    return out[result];
+}
+
 static fc_node scan_forward(folding *f, const fc_node *t) {
     fc_graph *g = f->c->g;
     recurrence r = {.reverse = false};
@@ -506,9 +553,9 @@ static fc_node scan_forward(folding *f, const fc_node *t) {
             r.a[p][q] = p < f->s.n && q < f->s.n ? d[p][q] : FC_NONODE;
     }
     const fc_g_function fn = {f->s.n, f->s.n, f->next, f->e};
-    if (!fc_g_function_forward(f->c, &fn, t, &marked, r.b) || !unbind(f, f->s.n, r.b) ||
-        !solve(f, &r))
+    if (!fc_g_function_forward(f->c, &fn, t, &marked, r.b) || !unbind(f, f->s.n, r.b))
         return FC_NONODE;
+    if (!solve(f, &r)) return g->error.code ? FC_NONODE : scan_of_both(f, t);
     const fc_node y = r.y[f->s.result];
     if (f->s.kind != FC_FOLD_EXCLUSIVE || y == FC_NONODE) return y;
     return shifted(g, spread(f, y), f->axis, -1, FC_NONODE);

@@ -162,6 +162,59 @@ FC_TEST(gradient_fold, by_a_definition) {
     gx_check("their scan", matrix_scan, 1, 4, 0);
 }
 
+/* Products of quaternions: four values in a circle, which only forward mode goes through. */
+static void quaternions(fc_graph *g, const fc_node *a, const fc_node *b, fc_node *out) {
+    static const struct {
+        int x, y, minus;
+    } terms[4][4] = {{{0, 0, 0}, {1, 1, 1}, {2, 2, 1}, {3, 3, 1}},
+                     {{0, 1, 0}, {1, 0, 0}, {2, 3, 0}, {3, 2, 1}},
+                     {{0, 2, 0}, {1, 3, 1}, {2, 0, 0}, {3, 1, 0}},
+                     {{0, 3, 0}, {1, 2, 0}, {2, 1, 1}, {3, 0, 0}}};
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 4; k++) {
+            const fc_node product = gb2(g, FC_OP_mul, a[terms[i][k].x], b[terms[i][k].y]);
+            const fc_op op = terms[i][k].minus ? FC_OP_sub : FC_OP_add;
+            out[i] = k ? gb2(g, op, out[i], product) : product;
+        }
+}
+
+static fc_node rotated(fc_graph *g, fc_node x, bool exclusive) {
+    const double start[4] = {1, 0, 0, 0};
+    const fc_node element[4] = {x, gb1(g, FC_OP_sin, x), num(g, .5), gb1(g, FC_OP_cos, x)};
+    return fold(g, 4, element, start, quaternions, 1,
+                (fc_fold_args){.scan = true, .exclusive = exclusive});
+}
+
+FC_TEST(gradient_fold, forward_mode_in_larger_circles) {
+    const double at[4] = {.5, -1.25, .75, .25}, h = 1e-4;
+    for (int exclusive = 0; exclusive < 2; exclusive++) {
+        static gx x;
+        gx_init(&x);
+        fc_graph *g = &x.g;
+        const fc_node in = gx_in(&x, 1, 4, 0, at, 0), one = num(g, 1);
+        const fc_node y = rotated(g, in, exclusive), moved = fc_jvp(g, y, 1, &in, &one);
+        const fc_node up = rotated(g, gb2(g, FC_OP_add, in, num(g, h)), exclusive),
+                      down = rotated(g, gb2(g, FC_OP_sub, in, num(g, h)), exclusive);
+        fc_build_output(g, "moved", moved);
+        fc_build_output(g, "up", up);
+        fc_build_output(g, "down", down);
+        gx_run(&x);
+        for (int i = 0; i < 4; i++) {
+            const double slope = (gx_at(&x, up, i) - gx_at(&x, down, i)) / (2 * h);
+            if (!(fabs(gx_at(&x, moved, i) - slope) < 1e-6))
+                FC_FAIL("%d: %g, not %g", i, gx_at(&x, moved, i), slope);
+        }
+        gx_free(&x);
+    }
+    static gx x;
+    gx_init(&x);
+    fc_graph *g = &x.g;
+    const fc_node in = gx_in(&x, 1, 4, 0, at, 0);
+    FC_EXPECT_TRUE(slope_of(g, rotated(g, in, false), in) == FC_NONODE);
+    FC_EXPECT_CONTAINS(g->error.message, "depend on each other in a circle; a loop over the axis");
+    gx_free(&x);
+}
+
 /* ---- order -------------------------------------------------------------------------------------
  */
 
