@@ -693,10 +693,15 @@ fusec_status fc_graph_verify(const fc_graph *g, fc_error *e) {
             return fc_fail(e, FUSEC_INTERNAL, "broken graph: input %s is no input",
                            g->inputs.at[i].name);
     }
-    for (size_t i = 0; i < g->outputs.len; i++)
-        if (g->outputs.at[i].node >= g->nodes.len)
+    for (size_t i = 0; i < g->outputs.len; i++) {
+        const fc_node n = g->outputs.at[i].node;
+        if (n >= g->nodes.len)
             return fc_fail(e, FUSEC_INTERNAL, "broken graph: output %s does not exist",
                            g->outputs.at[i].name);
+        if (fc_is_part(fc_at(g, n)->op) || fc_at(g, n)->op == FC_OP_RECORD)
+            return fc_fail(e, FUSEC_INTERNAL, "broken graph: output %s is no value",
+                           g->outputs.at[i].name);
+    }
     for (size_t i = 0; i < g->conditions.len; i++)
         if (g->conditions.at[i].a >= g->dims.forms.len ||
             g->conditions.at[i].b >= g->dims.forms.len)

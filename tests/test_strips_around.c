@@ -37,6 +37,16 @@ static void differences(fc_graph *g) {
                     gb2(g, FC_OP_sub, gbslice(g, t, 0, 2, less), gbslice(g, t, 0, 0, less)));
 }
 
+/* Rows above alone, of which a mirror has those of the first rows below. */
+static void leaning(fc_graph *g, fc_edge mode) {
+    const fc_node x = gbin(g, "x", FUSEC_F32, 2, gbd(g, "h"), gbd(g, "w"), 0),
+                  t = fc_build_materialize(g, gb2(g, FC_OP_mul, x, x));
+    fc_build_output(g, "y", gb2(g, FC_OP_sub, shifted(g, t, mode, -2, 0), x));
+}
+
+/* What the next programs are: this one, in strips of a row if that is possible. */
+static bool leans;
+
 typedef struct result {
     float *data;
     bool cut;
@@ -46,8 +56,8 @@ static result run(fc_edge mode, const char *device, int64_t h, int64_t w, bool i
     fc_fixture f;
     result r = {0};
     if (!fc_fixture_open(&f, device)) return r;
-    f.device->machine.near_cache = (size_t)64 << 10;
-    mode ? picture(&f.g, mode) : differences(&f.g);
+    f.device->machine.near_cache = leans ? 64 : (size_t)64 << 10;
+    leans ? leaning(&f.g, mode) : mode ? picture(&f.g, mode) : differences(&f.g);
     fc_program *p = fc_fixture_compile(&f);
     const int64_t in[2] = {h, w}, out[2] = {mode ? h : h - 2, w};
     const size_t n = (size_t)(h * w);
@@ -88,6 +98,13 @@ FC_TEST(strips_around, rows_at_edges) {
     compare(FC_EDGE_REFLECT, 1200, 37, true, false);
     compare(FC_EDGE_SYMMETRIC, 700, 150, true, false);
     compare(FC_EDGE_NONE, 900, 101, true, false);
+}
+
+FC_TEST(strips_around, what_a_mirror_has_on_the_other_side) {
+    leans = true;
+    for (fc_edge mode = FC_EDGE_ZERO; mode < FC_EDGE_COUNT; mode++)
+        if (mode != FC_EDGE_WRAP) compare(mode, 2, 32, false, false);
+    leans = false;
 }
 
 FC_TEST(strips_around, what_goes_round_or_fits_the_cache_is_made_whole) {
