@@ -177,6 +177,9 @@ template <typename T> static T __shfl_sync(unsigned, T v, int lane) {
 static inline float __uint_as_float(unsigned v) {
     return fc_emu_bits<float>(v);
 }
+static inline unsigned __umulhi(unsigned a, unsigned b) {
+    return (unsigned)((unsigned long long)a * b >> 32);
+}
 static inline unsigned __float_as_uint(float v) {
     return fc_emu_bits<unsigned>(v);
 }

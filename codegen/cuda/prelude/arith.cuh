@@ -98,11 +98,12 @@ FC_INLINE unsigned long long fc_philox(unsigned long long i, unsigned long long 
     unsigned int k0 = (unsigned int)seed, k1 = (unsigned int)(seed >> 32);
 #pragma unroll
     for (int round = 0; round < 10; round++) {
-        const unsigned long long a = (unsigned long long)c0 * 0xD2511F53u, b = (unsigned long long)c2 * 0xCD9E8D57u;
-        c0 = (unsigned int)(b >> 32) ^ c1 ^ k0;
-        c1 = (unsigned int)b;
-        c2 = (unsigned int)(a >> 32) ^ c3 ^ k1;
-        c3 = (unsigned int)a;
+        /* products of 64 bits would keep the words in pairs of registers, with masks */
+        const unsigned int a = c0, b = c2;
+        c0 = __umulhi(b, 0xCD9E8D57u) ^ c1 ^ k0;
+        c1 = b * 0xCD9E8D57u;
+        c2 = __umulhi(a, 0xD2511F53u) ^ c3 ^ k1;
+        c3 = a * 0xD2511F53u;
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
