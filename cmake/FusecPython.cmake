@@ -44,7 +44,11 @@ file(GLOB python_sources CONFIGURE_DEPENDS frontend/python/src/*.c)
 Python3_add_library(fusec_python MODULE ${python_sources} ${python_made}/fx_rows.h)
 fusec_flags(fusec_python)
 target_compile_options(fusec_python PRIVATE -Wno-pedantic) # slots are void pointers to functions
-set_target_properties(fusec_python PROPERTIES OUTPUT_NAME _core PREFIX "" SUFFIX .abi3.so
+# A free-threaded build has no stable ABI, and does not look for its name.
+execute_process(COMMAND ${Python3_EXECUTABLE} -c
+  "import sysconfig; v = sysconfig.get_config_var; print(v('EXT_SUFFIX') if v('Py_GIL_DISABLED') else '.abi3.so', end='')"
+  OUTPUT_VARIABLE python_suffix)
+set_target_properties(fusec_python PROPERTIES OUTPUT_NAME _core PREFIX "" SUFFIX ${python_suffix}
   C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${python_out}/fusec)
 target_include_directories(fusec_python PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${python_made})
 target_link_libraries(fusec_python PRIVATE fusec_static)

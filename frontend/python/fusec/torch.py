@@ -10,6 +10,7 @@ On a GPU the parts run on torch's current stream, in memory of torch's.
 
 import functools
 import operator
+from collections import Counter
 
 import fusec as fx
 import torch
@@ -157,7 +158,19 @@ def _squeeze(x, dim=None):
     return fx.squeeze(x, axis=axes) if axes else x
 
 
+def _iota(length, start=0, step=1, dtype=torch.int64, **kwargs):
+    return (_core.arange(length) * step + start).astype(_dtype(dtype), copy=False)
+
+
+def _pad(x, pad, value=0):
+    widths = [(0, 0)] * (x.ndim - len(pad) // 2) + [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)]
+    return fx.pad(x, widths, constant_values=value)
+
+
 _OPS = {
+    prims.iota.default: _iota, aten.constant_pad_nd.default: _pad,
+    aten.scalar_tensor.default: lambda v, dtype=torch.float32, **k: fx.full((), v, dtype=_dtype(dtype)),
+    aten.cumsum.default: lambda x, dim, dtype=None: fx.cumsum(x, axis=dim, dtype=None if dtype is None else _dtype(dtype)),
     aten.add.Tensor: _alpha(operator.add), aten.sub.Tensor: _alpha(operator.sub),
     aten.add.Scalar: _alpha(operator.add), aten.sub.Scalar: _alpha(operator.sub),
     aten.rsub.Scalar: lambda x, y, alpha=1: y - x * alpha,
@@ -220,7 +233,7 @@ _VIEWS = {aten.view.default, aten.reshape.default, aten._unsafe_view.default, at
           aten.transpose.int, aten.t.default, aten.expand.default, aten.unsqueeze.default,
           aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.slice.Tensor, aten.select.int,
           aten.alias.default, aten.detach.default, operator.getitem}
-_CREATES = {aten.full.default}
+_CREATES = {aten.full.default, aten.scalar_tensor.default, prims.iota.default}
 _COPIES = {aten.clone.default}
 # Their order of sums, or their rounding of integers, differs from torch's promotion rules: floats only.
 _INT_SENSITIVE = {aten.div.Tensor, aten.div.Scalar, aten.mean.default, aten.mean.dim,
@@ -252,6 +265,8 @@ def _is_supported(node):
     if any(not isinstance(n.meta.get("val"), torch.Tensor) for n in node.all_input_nodes
            if n.target is not operator.getitem and not _tensors(n)):
         return False  # sizes that are computed
+    if node.target is aten.constant_pad_nd.default and not all(isinstance(k, int) and k >= 0 for k in node.args[1]):
+        return False
     if node.target in _INT_SENSITIVE and not all(t.dtype.is_floating_point for t in tensors):
         return False
     if len({t.device for t in tensors if t.ndim or t.device.type != "cpu"}) > 1:
@@ -420,8 +435,13 @@ def _compile_graph(gm, example_inputs):
     taken = []
     for group in _groups(gm.graph):
         nodes = _trim(group)
-        if sum(1 for n in nodes if n.target not in _VIEWS | _CREATES | _COPIES) >= 2:
+        given = any(_tensors(p) for n in nodes for p in n.all_input_nodes if p not in nodes)  # else: constants
+        if given and sum(1 for n in nodes if n.target not in _VIEWS | _CREATES | _COPIES) >= 2:
             taken.append({n: None for n in group if n in nodes})
+    chosen = {n for part in taken for n in part}
+    rest = [n for n in gm.graph.nodes if n.op == "call_function" and n not in chosen]
+    left = dict(Counter(str(n.target) for n in rest if not _is_supported(n)).most_common())
+    alone = dict(Counter(str(n.target) for n in rest if _is_supported(n)).most_common())
     fused = fuse_by_partitions(gm, taken)
     parts = []
     for name, module in list(fused.named_children()):
@@ -431,7 +451,7 @@ def _compile_graph(gm, example_inputs):
             fused.__dict__[name] = part  # found without the detour that modules of modules take
             parts.append(part)
             count += len(part.operations)
-    _seen.append((operations, count, parts))
+    _seen.append((operations, count, parts, left, alone))
     return _boxed(fused)
 
 
@@ -499,10 +519,12 @@ def backend(gm, example_inputs, **kwargs):
 
 
 def report():
-    """For each graph compiled so far: operations, how many fusec took, parts, kernels, refusals."""
+    """For each graph compiled so far: operations, how many fusec took, parts, kernels, refusals; how many of each operation
+    that fusec has not, or not on such tensors, were left to torch, and of those that it has, which would be alone (mostly views)."""
     return [{"operations": n, "taken": k, "parts": len(parts),
              "kernels": sum(p.kernels for part in parts for p, _ in part.programs),
-             "refused": [part.refused for part in parts if part.refused]} for n, k, parts in _seen]
+             "refused": [part.refused for part in parts if part.refused], "left": left, "alone": alone}
+            for n, k, parts, left, alone in _seen]
 
 
 def reset():

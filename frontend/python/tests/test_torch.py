@@ -183,3 +183,23 @@ def test_parts_are_connected_and_whole():
         torch.testing.assert_close(torch.compile(f, backend=ft.backend)(*x), f(*x))
     (g,) = ft.report()
     assert g["parts"] == 2 and g["operations"] - g["taken"] == 1
+
+
+def test_masks_positions_padding_and_prefixes():
+    def f(x):
+        at = torch.arange(x.shape[1])
+        mask = torch.where(at[None, :] <= at[:, None], torch.tensor(0.0), torch.tensor(-1e9))
+        y = torch.nn.functional.pad(x * 2, (1, 2, 0, 1), value=0.5) + 1
+        return torch.cumsum(x, 1).sum() + (mask + x[:1] * at).sum(0) * y.sum()
+
+    assert check(f, torch.randn(3, 4))
+    left = {k for r in ft.report() for k in r["left"]}
+    assert not left & {"prims.iota.default", "aten.cumsum.default", "aten.constant_pad_nd.default", "aten.scalar_tensor.default"}, left
+
+
+def test_constants_alone_are_left_to_torch():
+    def f(x):
+        at = torch.arange(4)
+        return x @ torch.exp(torch.where(at[None, :] <= at[:, None], 0.0, -1.0) * 2 + 1)
+
+    assert check(f, torch.randn(4, 4)) == 0
