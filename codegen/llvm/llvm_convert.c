@@ -129,11 +129,10 @@ static const char *float_to_float(fc_ll *f, fusec_dtype from, fusec_dtype to, un
 /* The lower halves of integers of 64 bits. x86 has no quick instruction for it but the shuffles of
  * floats, which LLVM takes for floats only. */
 static const char *lower_halves(fc_ll *f, unsigned W, const char *v) {
-    const char *all = fc_ll_wide(f, "float", 2 * W), *picks = "";
-    for (unsigned i = 0; i < W; i++)
-        picks = fc_ll_fmt(f, "%s%si32 %u", picks, i ? ", " : "", 2 * i);
+    const char *all = fc_ll_wide(f, "float", 2 * W);
     v = fc_ll_ins(f, "bitcast %s %s to %s", fc_ll_wide(f, "i64", W), v, all);
-    v = fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> <%s>", all, v, all, W, picks);
+    v = fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> %s", all, v, all, W,
+                  fc_ll_lanes(f, 32, W, 0, 2, 2 * W));
     return change(f, "bitcast", "float", "i32", W, v);
 }
 
