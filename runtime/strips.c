@@ -166,6 +166,8 @@ static bool follow_step(search *x, uint32_t s) {
     if (x->p->plan->steps.at[s]->kind != FC_STEP_KERNEL || k->updates.len || k->checks.len)
         return false;
     if (words > FC_ALIKE_WORDS) return false;
+    for (uint32_t i = 0; i < k->np; i++)
+        if (!x->b->values[k->extent[i]]) return false; /* nothing to do, and no code */
     for (size_t a = 0; a < k->accesses.len; a++) {
         const fc_access *acc = &k->accesses.at[a];
         if (acc->buffer == FC_NO_BUFFER || k->args.at[acc->buffer].written) continue;
