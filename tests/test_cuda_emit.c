@@ -2,6 +2,7 @@
 /* test_cuda_emit.c - generated CUDA C: what its text promises, and which schedules sizes get. There
  * are no arrays, so sizes may be large. What it computes: test_cuda_samples.c. */
 #include "runtime/compile/nvrtc.h"
+#include "codegen/cuda/cuda_facts.h"
 #include "codegen/target.h"
 #include "tests/support/cuda_machines.h"
 #include "tests/support/sample_build.h"
@@ -363,6 +364,14 @@ FC_TEST(cuda_emit, products_of_16_bits_are_for_tensor_cores) {
         {{2048, 2048, 511}, "dot dot_across dot_stages=2 dot_right=2"},
         {{4096, 4096, 4096}, "dot dot_across dot_stages=2 dot_left dot_right=2"},
     };
+    static const struct {
+        int64_t size[FC_SAMPLE_SIZES];
+        fc_cuda_tile_size tile;
+    } grouped[] = {
+        {{16, 4096, 4096}, FC_CUDA_TILE_FLAT},    {{64, 64, 64}, FC_CUDA_TILE_SMALL},
+        {{1024, 1024, 64}, FC_CUDA_GROUP_NARROW}, {{65536, 64, 64}, FC_CUDA_GROUP_NARROW},
+        {{2048, 2048, 64}, FC_CUDA_GROUP_LARGE},  {{4096, 4096, 1}, FC_CUDA_GROUP_LARGE},
+        {{4096, 128, 64}, FC_CUDA_TILE_SMALL},  {{16384, 128, 8}, FC_CUDA_GROUP_SMALL}};
     fc_machine old = fc_cuda_big;
     plan p;
     for (size_t i = 0; i < FC_COUNT(want); i++) {
@@ -370,6 +379,11 @@ FC_TEST(cuda_emit, products_of_16_bits_are_for_tensor_cores) {
             expect_choice(&p.cls, want[i].choice);
             FC_EXPECT_FALSE(p.cls.wide);
         }
+        plan_close(&p);
+    }
+    for (size_t i = 0; i < FC_COUNT(grouped); i++) {
+        if (plan_on(&p, &fc_cuda_h200, fc_sample_find("product_halves")->build, grouped[i].size))
+            FC_EXPECT_EQ_I64(p.cls.cuda.dot_tile, grouped[i].tile);
         plan_close(&p);
     }
     old.sm_major = 7;

@@ -53,7 +53,7 @@ void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each) {
     fc_cuda_text *t = &g->t;
     const fc_dot_side *other = &d->x[x == d->x];
     fc_cuda_line(t, "const ix place = %s + (ix)at, depth = (step + %u) * %u + (ix)deep;", x->at,
-                 g->cls->cuda.dot_stages - 1u, d->tile->depth);
+                 fc_cuda_tile_ahead(g->cls), d->tile->depth);
     if (x->axis < g->np)
         fc_cuda_line(t, "const ix i%u = place < %s ? place : %s - %u;", x->axis, x->size, x->size,
                      x->by_k ? 1 : each);
@@ -149,45 +149,73 @@ static void chain(const fc_dot *d) {
 
 /* ---- steps of k ------------------------------------------------------------------------------ */
 
-/* The stages that are there first are filled in steps before the first one. */
-void fc_dot_begin_serial(const fc_dot *d, const fc_loop *n) {
+/* Of chains the first stage is filled in a step before the first one. */
+static void begin_chain(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
-    const unsigned ahead = d->g->cls->cuda.dot_stages - 1u;
-    if (n->step != fc_cuda_tile_chunk(d->tile)) return;
-    if (d->tile->tensor) {
-        fc_cuda_line(t, "unsigned int fill = 0, from = 0;");
-        fc_cuda_line(t, "ix todo = count;");
-    }
     fc_cuda_line(t, "#pragma unroll 1");
-    fc_cuda_line(t, "for (ix step = -%u; step < steps; step++) {", ahead);
+    fc_cuda_line(t, "for (ix step = -1; step < steps; step++) {");
     fc_cuda_line(t, "if (step >= 0) {");
-    if (d->tile->tensor) fc_cuda_line(t, "fc_brought<%u>();", ahead - 1);
     fc_cuda_line(t, "__syncthreads();");
     fc_cuda_line(t, "}");
 }
 
-void fc_dot_end_serial(const fc_dot *d, const fc_loop *n) {
+static void end_chain(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
-    if (n->step != fc_cuda_tile_chunk(d->tile)) return;
     fc_cuda_line(t, "}");
-    if (!d->tile->tensor) {
-        fc_cuda_line(t, "if (more) {");
-        for (int s = 0; s < 2; s++) put(d, &d->x[s]);
-        fc_cuda_line(t, "}");
-    }
+    fc_cuda_line(t, "if (more) {");
+    for (int s = 0; s < 2; s++) put(d, &d->x[s]);
+    fc_cuda_line(t, "}");
     fc_cuda_line(t, "}");
 }
 
-/* At the end of a chunk: takes in the levels of its trailing ones, after the last chunk all that
- * are there. */
-static void push(const fc_dot *d) {
+/* On tensor cores there are loops over chunks and over the steps of one: accumulators that are on
+ * their way are nobody's but the products' in the inner one. */
+static void begin_chunks(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
-    const unsigned n = fc_cuda_tile_accumulators(d->tile),
-                   steps = fc_cuda_tile_chunk(d->tile) / d->tile->depth;
+    const unsigned ahead = fc_cuda_tile_ahead(d->g->cls);
+    fc_cuda_line(t, "unsigned int fill = 0, from = 0;");
+    fc_cuda_line(t, "ix todo = count;");
+    fc_cuda_line(t, "const auto bring = [&](ix step) {");
+    fc_mma_fill(d);
+    fc_cuda_line(t, "};");
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (ix step = -%u; step < 0; step++)", ahead);
+    fc_cuda_line(t, "    bring(step);");
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (ix step = 0; step < steps;) {");
+}
+
+static void begin_steps(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned each = fc_cuda_tile_chunk(d->tile) / d->tile->depth;
+    fc_cuda_line(t, "const ix end = steps - step < %u ? steps : step + %u;", each, each);
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (; step < end; step++) {");
+    fc_cuda_line(t, d->tile->group ? "fc_group_brought<%u>();" : "fc_brought<%u>();",
+                 fc_cuda_tile_ahead(d->g->cls) - 1);
+    fc_cuda_line(t, "__syncthreads();");
+}
+
+void fc_dot_begin_serial(const fc_dot *d, const fc_loop *n) {
+    if (n->step == fc_cuda_tile_chunk(d->tile))
+        (d->tile->tensor ? begin_chunks : begin_chain)(d);
+    else if (d->tile->tensor && n->step == d->tile->depth)
+        begin_steps(d);
+}
+
+void fc_dot_end_serial(const fc_dot *d, const fc_loop *n) {
+    if (d->tile->tensor) {
+        if (n->step != FC_CUDA_DEEP) fc_cuda_line(&d->g->t, "}");
+    } else if (n->step == fc_cuda_tile_chunk(d->tile)) {
+        end_chain(d);
+    }
+}
+
+/* The chunk that ends takes in the levels of its trailing ones, the last one all that are there. */
+static void join_levels(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned n = fc_cuda_tile_accumulators(d->tile);
     const char *type = fc_cuda_type(d->t);
-    fc_cuda_line(t, "const bool here = step + 1 < steps;");
-    fc_cuda_line(t, "if (!here || (step + 1) %% %u == 0) {", steps);
-    fc_cuda_line(t, "const unsigned int chunk = (unsigned int)(step / %u);", steps);
     fc_cuda_line(t, "const unsigned int full = here ? chunk & ~(chunk + 1) : chunk;");
     fc_cuda_line(t, "#pragma unroll 1");
     fc_cuda_line(t, "for (unsigned int l = 0; full >> l; l++) {");
@@ -203,63 +231,23 @@ static void push(const fc_dot *d) {
     for (unsigned i = 0; i < n; i++)
         fc_cuda_line(t, "held[%u] = c%u, c%u = (%s)0;", i * THREADS, i, i, type);
     fc_cuda_line(t, "}");
-    fc_cuda_line(t, "}");
 }
 
-/* ---- results --------------------------------------------------------------------------------- */
-
-/* Where result c of a pass is, from the first one of the thread on. */
-static unsigned result_place(const fc_dot *d, unsigned c) {
-    const unsigned columns = d->x[1].side, wide = d->tile->wide;
-    if (d->tile->tensor) return c / 4 * 8 + c % 4 / 2 * 8 * columns + c % 2;
-    return c / wide * columns + c % wide / 4 * 4 * GRID + c % 4;
-}
-
-/* In each pass a row of pieces goes through shared memory. */
-static void begin_passes(const fc_dot *d) {
+static void push(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
-    const unsigned columns = d->x[1].side, n = 4u * d->tile->wide, high = d->tile->high;
-    if (d->tile->tensor) fc_cuda_line(t, "fc_brought<0>();");
-    fc_cuda_line(t, "const unsigned int mine = %s * %u + across * %u%s;",
-                 d->tile->tensor ? "(down * 16 + lane / 4)" : "down * 4", columns,
-                 d->tile->tensor ? d->tile->wide * 8u : 4u,
-                 d->tile->tensor ? " + lane % 4 * 2" : "");
-    fc_cuda_line(t, "#pragma unroll 1");
-    fc_cuda_line(t, "for (unsigned int pass = 0; pass < %u; pass++) {", high);
-    fc_cuda_line(t, "__syncthreads();");
-    for (unsigned i = 0; i < high; i++) {
-        fc_cuda_line(t, "if (pass == %u) {", i);
-        for (unsigned c = 0; c < n; c++)
-            fc_cuda_line(t, "turned[mine + %u] = c%u;", result_place(d, c), i * n + c);
-        fc_cuda_line(t, "}");
+    const unsigned steps = fc_cuda_tile_chunk(d->tile) / d->tile->depth;
+    if (d->tile->tensor) {
+        if (d->tile->group) fc_wgmma_settle(d);
+        fc_cuda_line(t, "const bool here = step < steps;");
+        fc_cuda_line(t, "const unsigned int chunk = (unsigned int)((step - 1) / %u);", steps);
+        join_levels(d);
+        return;
     }
-    fc_cuda_line(t, "__syncthreads();");
-}
-
-static void begin_results(const fc_dot *d) {
-    fc_cuda_gen *g = d->g;
-    fc_cuda_text *t = &g->t;
-    const fc_dot_side *x = &d->x[0], *y = &d->x[1];
-    const unsigned rows = fc_cuda_piece_rows(d->tile);
-    begin_passes(d);
-    fc_cuda_line(t, "#pragma unroll 1");
-    fc_cuda_line(t, "for (unsigned int e = thread; e < %u; e += %d) {",
-                 rows * d->tile->down * y->side, THREADS);
-    fc_cuda_line(t, "const unsigned int row = e / %u;", y->side);
-    fc_cuda_line(t, "const ix down_at = m0 + (ix)((row / %u * %u + pass) * %u + row %% %u);", rows,
-                 d->tile->high, rows, rows);
-    fc_cuda_line(t, "const ix across_at = n0 + (ix)(e %% %u);", y->side);
-    fc_cuda_line(t, "if (down_at < %s && across_at < %s) {", x->size, y->size);
-    if (x->axis < g->np) fc_cuda_line(t, "const ix i%u = down_at;", x->axis);
-    if (y->axis < g->np) fc_cuda_line(t, "const ix i%u = across_at;", y->axis);
-}
-
-static void finish(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    fc_cuda_line(t, "red0 sum;");
-    fc_cuda_line(t, "sum.c0 = turned[e];");
-    fc_cuda_line(t, "const %s f0 = red0_finish(sum, (long long)count);",
-                 fc_cuda_type((fusec_dtype)d->g->k->reductions.at[0].dtype));
+    fc_cuda_line(t, "const bool here = step + 1 < steps;");
+    fc_cuda_line(t, "if (!here || (step + 1) %% %u == 0) {", steps);
+    fc_cuda_line(t, "const unsigned int chunk = (unsigned int)(step / %u);", steps);
+    join_levels(d);
+    fc_cuda_line(t, "}");
 }
 
 /* ---- a tile ---------------------------------------------------------------------------------- */
@@ -289,7 +277,8 @@ static void shared(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
     const unsigned bytes = fc_dtypes[d->t].bytes, each = d->tile->tensor ? 2 : bytes,
                    held = d->g->cls->cuda.dot_stages * d->stage * each,
-                   turned = fc_cuda_piece_rows(d->tile) * d->tile->down * d->x[1].side * bytes;
+                   turned = fc_cuda_piece_rows(d->tile) * d->tile->down *
+                            fc_cuda_tile_turned(d->tile) * bytes;
     if (d->tile->tensor) fc_cuda_line(t, "#ifdef FC_EMULATE");
     fc_cuda_line(t, "__shared__ fc_vec<double, 2, 16> room[%u];",
                  (held > turned ? held : turned) / 16);
@@ -298,8 +287,11 @@ static void shared(const fc_dot *d) {
         fc_cuda_line(t, FC_CUDA_EXTERN_ROOM);
         fc_cuda_line(t, "#endif");
     }
-    fc_cuda_line(t, "%s *const all = (%s *)room;", d->type, d->type);
-    fc_cuda_line(t, "%s *const turned = (%s *)room;", fc_cuda_type(d->t), fc_cuda_type(d->t));
+    fc_cuda_line(t,
+                 d->tile->group ? "%s *const all = (%s *)fc_aligned(room);"
+                                : "%s *const all = (%s *)room;",
+                 d->type, d->type);
+    fc_cuda_line(t, "%s *const turned = (%s *)all;", fc_cuda_type(d->t), fc_cuda_type(d->t));
 }
 
 static void sizes(const fc_dot *d) {
@@ -317,16 +309,22 @@ static void sizes(const fc_dot *d) {
                  g->l.extra + FC_PB_SPAN, d->tile->depth - 1u, d->tile->depth);
 }
 
-/* The tile of a number: columns fastest, then rows, then the other axes. */
+enum { BAND = 16 }; /* tiles of as many rows: blocks that run together share operands in the L2 */
+
+/* The tile of a number: in bands of some rows, one below the other first, then columns, then the
+ * next band, then the other axes. */
 static void begin_tile(const fc_dot *d) {
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
     fc_cuda_line(t, "for (ix number = blockIdx.x; number < tiles; number += gridDim.x) {");
-    fc_cuda_line(t, "ix rest = fc_quotient(number, wide);");
-    fc_cuda_line(t, "const ix n0 = (number - rest * wide) * %u;", d->x[1].side);
-    fc_cuda_line(t, "const ix over = fc_quotient(rest, high), m0 = (rest - over * high) * %u;",
-                 d->x[0].side);
-    fc_cuda_line(t, "rest = over;");
+    fc_cuda_line(t, "ix rest = fc_quotient(number, high * wide);");
+    fc_cuda_line(t, "const ix inside = number - rest * (high * wide);");
+    fc_cuda_line(t, "const ix band = fc_quotient(inside, %d * wide) * %d;", BAND, BAND);
+    fc_cuda_line(t, "const ix below = high - band < %d ? high - band : %d;", BAND, BAND);
+    fc_cuda_line(t, "const ix over = fc_quotient(inside - band * wide, below);");
+    fc_cuda_line(t,
+                 "const ix m0 = (inside - over * below - band * wide + band) * %u, n0 = over * %u;",
+                 d->x[0].side, d->x[1].side);
     for (unsigned axis = g->np; axis-- > 0;) {
         if (axis == d->x[0].axis || axis == d->x[1].axis) continue;
         const unsigned extent = g->l.extents + axis;
@@ -401,21 +399,17 @@ bool fc_dot_leaf(const fc_dot *d, const fc_loop *n) {
             fc_cuda_line(&g->t, "%s c%u = 0;", fc_cuda_type(d->t), i);
         break;
     case FC_LEAF_FILL:
-        (d->tile->tensor ? fc_mma_fill : fill)(d);
-        fc_cuda_line(&g->t, "if (step >= 0) {");
+        if (d->tile->tensor) {
+            fc_cuda_line(&g->t, "bring(step);");
+        } else {
+            fill(d);
+            fc_cuda_line(&g->t, "if (step >= 0) {");
+        }
         break;
     case FC_LEAF_LANES: fc_mma_products(d); break;
     case FC_LEAF_STEP: chain(d); break;
     case FC_LEAF_PUSH: push(d); break;
-    case FC_LEAF_FOLD: begin_results(d); break;
-    case FC_LEAF_FINISH: finish(d); break;
-    case FC_LEAF_ROW:
-        fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW);
-        fc_cuda_bases(g, g->np);
-        fc_cuda_row(g);
-        break;
-    case FC_LEAF_STORE: fc_cuda_row_stores(g); break;
-    default: return false;
+    default: return fc_dot_results_leaf(d, n);
     }
     return true;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_dot.h - what writes contractions in tiles: cuda_dot.c, with cuda_mma.c for tensor cores. */
+/* cuda_dot.h - what writes contractions in tiles: cuda_dot.c, with
+ * cuda_dot_results.c, and cuda_mma.c and
+ * cuda_wgmma.c for tensor cores. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_DOT_H
 #define FUSEC_CODEGEN_CUDA_CUDA_DOT_H
 
@@ -41,11 +43,22 @@ void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each);
 /* Marks in g->need and g->used what one value needs, all of it at a point. */
 void fc_dot_slice(fc_cuda_gen *g, fc_val root);
 
+/* cuda_dot_results.c: the leaves behind the sums. */
+bool fc_dot_results_leaf(const fc_dot *d, const fc_loop *n);
+
 /* cuda_mma.c. Places of threads, once and for each tile; a stage of operands; products of one; what
  * waits for it; the place of a thread's first result of a pass, and of result c from there. */
 void fc_mma_places(const fc_dot *d);
 void fc_mma_begin_tile(const fc_dot *d);
 void fc_mma_fill(const fc_dot *d);
 void fc_mma_products(const fc_dot *d);
+/* Appends the place of an element of an operand in shared memory: `line`, and `in` it. */
+void fc_mma_place(const fc_dot *d, const fc_dot_side *x, const char *line, const char *in);
+
+/* cuda_wgmma.c. The same of tiles whose warps multiply in groups; what waits for all products. */
+void fc_wgmma_place(const fc_dot *d, const char *line, const char *in);
+void fc_wgmma_places(const fc_dot *d);
+void fc_wgmma_products(const fc_dot *d);
+void fc_wgmma_settle(const fc_dot *d);
 
 #endif

@@ -101,13 +101,16 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
 
 /* ---- contractions --------------------------------------------------------------------------- */
 
-/* tensor cores; down, across, high, wide, depth, stages, blocks */
+/* tensor cores, groups; down, across, high, wide, depth, stages, blocks, cost */
 const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES] = {
-    [FC_CUDA_TILE_LARGE] = {true, 2, 4, 4, 4, 32, 4, 2},
-    [FC_CUDA_TILE_SMALL] = {true, 2, 4, 2, 2, 64, 3, 3},
-    [FC_CUDA_TILE_FLAT] = {true, 1, 8, 1, 1, 64, 6, 2},
-    [FC_CUDA_FMA_LARGE] = {false, 1, 1, 2, 8, 16, 2, 2},
-    [FC_CUDA_FMA_SMALL] = {false, 1, 1, 1, 4, 16, 2, 3},
+    [FC_CUDA_TILE_LARGE] = {true, false, 2, 4, 4, 4, 32, 4, 2, 32},
+    [FC_CUDA_TILE_SMALL] = {true, false, 2, 4, 2, 2, 64, 3, 3, 40},
+    [FC_CUDA_TILE_FLAT] = {true, false, 1, 8, 1, 1, 64, 6, 2, 0},
+    [FC_CUDA_FMA_LARGE] = {false, false, 1, 1, 2, 8, 16, 2, 2, 0},
+    [FC_CUDA_FMA_SMALL] = {false, false, 1, 1, 1, 4, 16, 2, 3, 0},
+    [FC_CUDA_GROUP_LARGE] = {true, true, 8, 1, 1, 32, 64, 4, 1, 16},
+    [FC_CUDA_GROUP_SMALL] = {true, true, 8, 1, 1, 16, 64, 3, 2, 18},
+    [FC_CUDA_GROUP_NARROW] = {true, true, 8, 1, 1, 8, 64, 4, 2, 24},
 };
 
 uint32_t fc_cuda_bare(const fc_code *c, fc_val operand) {

@@ -55,10 +55,12 @@ static inline unsigned fc_cuda_block(const fc_class *cls) {
 /* Tiles of a contraction, of pieces whose results are four registers of a thread: on tensor cores a
  * warp makes one of 16 rows and 8 columns, else all threads one of 64 rows and 16 columns. A tile
  * has so many warps, down and across, with so many pieces each; elements of k of a step, and how
- * many steps are in shared memory if it has room; blocks of an SM. */
+ * many steps are in shared memory if it has room; blocks of an SM. `group`: four warps multiply
+ * together, by instructions that go on by themselves (wgmma, sm_90). */
 typedef struct fc_cuda_tile {
-    bool tensor;
+    bool tensor, group;
     uint8_t down, across, high, wide, depth, stages, blocks;
+    uint8_t cost; /* of a result on tensor cores, in any unit */
 } fc_cuda_tile;
 typedef enum fc_cuda_tile_size {
     FC_CUDA_TILE_LARGE,
@@ -66,6 +68,9 @@ typedef enum fc_cuda_tile_size {
     FC_CUDA_TILE_FLAT,
     FC_CUDA_FMA_LARGE,
     FC_CUDA_FMA_SMALL,
+    FC_CUDA_GROUP_LARGE,
+    FC_CUDA_GROUP_SMALL,
+    FC_CUDA_GROUP_NARROW,
     FC_CUDA_TILES
 } fc_cuda_tile_size;
 extern const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES];
@@ -91,6 +96,11 @@ static inline unsigned fc_cuda_tile_columns(const fc_cuda_tile *t) {
 static inline unsigned fc_cuda_tile_accumulators(const fc_cuda_tile *t) { /* of a thread */
     return 4u * t->high * t->wide;
 }
+/* Steps that are asked for before they are needed. What a group multiplies is in use for a step
+ * more. */
+static inline unsigned fc_cuda_tile_ahead(const fc_class *cls) {
+    return cls->cuda.dot_stages - (fc_cuda_tile_of(cls)->group ? 2u : 1u);
+}
 static inline unsigned fc_cuda_tile_chunk(const fc_cuda_tile *t) { /* of the tree of nest.h */
     return t->tensor ? FC_DOT_CHUNK16 : FC_DOT_CHUNK;
 }
@@ -103,12 +113,19 @@ typedef enum fc_cuda_reads {
 } fc_cuda_reads;
 /* Elements of a line of an operand of `side` rows (columns) in shared memory, and of all of it. On
  * tensor cores lines are along k or across it, else across it. Lines side by side meet all banks
- * once. */
+ * once; those of a group have 128 bytes, whose sixteens change places from line to line. */
+enum { FC_CUDA_GROUP_LINE = 64 };
 static inline unsigned fc_cuda_tile_line(const fc_cuda_tile *t, unsigned side, bool by_k) {
+    if (t->group) return FC_CUDA_GROUP_LINE;
     return t->tensor ? 8u + (by_k ? t->depth : side) : 4u + side;
 }
 static inline unsigned fc_cuda_tile_room(const fc_cuda_tile *t, unsigned side, bool by_k) {
+    if (t->group) return side * t->depth;
     return fc_cuda_tile_line(t, side, by_k) * (t->tensor && by_k ? side : t->depth);
+}
+/* Elements of a line of results in shared memory: pieces of tensor cores meet each bank once. */
+static inline unsigned fc_cuda_tile_turned(const fc_cuda_tile *t) {
+    return fc_cuda_tile_columns(t) + (t->tensor ? 8u : 0u);
 }
 /* The array that an operand is, without any work on it, or UINT32_MAX. */
 uint32_t fc_cuda_bare(const fc_code *c, fc_val operand);

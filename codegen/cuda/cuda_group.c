@@ -288,7 +288,7 @@ static void mark_varying(fc_cuda_gen *g, const fc_cuda_group *gr) {
         if (!g->need[v] || g->done[v]) continue;
         if (i->op == FC_OP_LOAD || i->op == FC_OP_INDEX)
             g->vary[v] = moves(g, gr, (uint32_t)i->imm);
-        if (fc_cuda_windowed(g, v)) {
+        if (fc_cuda_windowed(g, v) || (i->op == FC_OP_ACC && gr->sums)) {
             g->vary[v] = 1;
             continue;
         }
@@ -573,6 +573,7 @@ void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned pha
     begin_elements(g, gr);
     if (gr->own) own_indices(g, gr);
     if (gr->own && rest) offsets(g, gr, false, false);
+    if (gr->sums) fc_cuda_line(&g->t, "const auto f0 = %s;", gr->sums);
     code(g, gr, true);
     hold(g, gr);
     if (phase == FC_CUDA_STORES)

@@ -644,7 +644,9 @@ static void pieces(fc_cuda_gen *g, const fc_cuda_tile *t) {
  * columns. */
 static void contraction(fc_cuda_gen *g) {
     const fc_cuda_tile *t = fc_cuda_tile_of(g->cls);
-    const unsigned columns = fc_cuda_tile_columns(t), turn = FC_CUDA_THREADS / columns;
+    const unsigned columns = fc_cuda_tile_columns(t), v = g->cls->vector,
+                   rows = fc_cuda_piece_rows(t) * t->down, all = FC_CUDA_THREADS * v / columns,
+                   turn = all < rows ? all : rows;
     shared_operands(g, t);
     for (unsigned axis = 0; axis < g->np; axis++)
         if (axis != g->cls->cuda.dot_axis && axis != g->cls->cuda.dot_across)
@@ -661,10 +663,11 @@ static void contraction(fc_cuda_gen *g) {
     leaf(g, FC_LEAF_PUSH, 0);
     close(g, 1);
     leaf(g, FC_LEAF_FOLD, 0);
-    side(g, FC_LOOP_SERIAL, false, fc_cuda_piece_rows(t) * t->down, 1)->way = FC_LOOP_STAGED;
+    side(g, FC_LOOP_SERIAL, false, rows, 1)->way = FC_LOOP_STAGED;
     side(g, FC_LOOP_SERIAL, false, turn, 1);
     side(g, FC_LOOP_BLOCK, false, 1, turn);
-    side(g, FC_LOOP_BLOCK, true, 1, columns);
+    side(g, FC_LOOP_BLOCK, true, v, columns / v);
+    if (v > 1) side(g, FC_LOOP_VECTOR, true, v, 1);
     leaf(g, FC_LEAF_FINISH, 0);
     results(g);
 }

@@ -34,6 +34,13 @@ static void put_bits(const fc_dot *d, fc_val v) {
 
 /* ---- bare operands --------------------------------------------------------------------------- */
 
+void fc_mma_place(const fc_dot *d, const fc_dot_side *x, const char *line, const char *in) {
+    if (d->tile->group)
+        fc_wgmma_place(d, line, in);
+    else
+        fc_str_printf(d->g->t.out, "%s * %u + %s", line, x->line, in);
+}
+
 /* Groups of eight that lie side by side along a line, and how many lines a turn of all threads is
  * below the one before. */
 static unsigned groups_of_line(const fc_dot *d, const fc_dot_side *x) {
@@ -52,8 +59,10 @@ static void thread_place(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_line(t, "const unsigned int %s_line = thread / %u;", x->name, groups_of_line(d, x));
     fc_cuda_line(t, "const unsigned int %s_in = thread %% %u * %d;", x->name, groups_of_line(d, x),
                  EIGHT);
-    fc_cuda_line(t, "const unsigned int %s_to = fc_settled(%s_line * %u + %s_in);", x->name,
-                 x->name, x->line, x->name);
+    fc_cuda_indent(t);
+    fc_str_printf(t->out, "const unsigned int %s_to = fc_settled(", x->name);
+    fc_mma_place(d, x, *x->name == 'x' ? "x_line" : "y_line", *x->name == 'x' ? "x_in" : "y_in");
+    fc_str_add(t->out, ");\n");
 }
 
 /* Appends the elements from one line to the next. */
@@ -123,8 +132,9 @@ static void bring_ones(const fc_dot *d, const fc_dot_side *x) {
     fc_dot_element(d, x, 1);
     fc_cuda_element(d->g);
     fc_cuda_indent(t);
-    fc_str_printf(t->out, "stage[%u + %s * %u + %s] = depth < count ? ", x->from,
-                  x->by_k ? "at" : "deep", x->line, x->by_k ? "deep" : "at");
+    fc_str_printf(t->out, "stage[%u + ", x->from);
+    fc_mma_place(d, x, x->by_k ? "at" : "deep", x->by_k ? "deep" : "at");
+    fc_str_add(t->out, "] = depth < count ? ");
     put_bits(d, x->value);
     fc_str_add(t->out, " : (unsigned short)0;\n");
     fc_cuda_line(t, "}");
@@ -205,13 +215,17 @@ void fc_mma_places(const fc_dot *d) {
                  d->tile->across, d->tile->across);
     for (int s = 0; s < 2; s++)
         if (d->x[s].reads != FC_CUDA_BY_ONE) thread_place(d, &d->x[s]);
-    lane_places(d);
+    (d->tile->group ? fc_wgmma_places : lane_places)(d);
 }
 
 void fc_mma_products(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
     const unsigned wide = d->tile->wide, by = wide > 1 ? 2 : 1,
                    last = (d->g->cls->cuda.dot_stages - 1u) * d->stage;
+    if (d->tile->group) {
+        fc_wgmma_products(d);
+        return;
+    }
     fc_cuda_line(t, "const unsigned short *const stage = all + %s;",
                  FC_PLANT(dot_stage, "fill", "from"));
     fc_cuda_line(t, "from = from == %u ? 0 : from + %u;", last, d->stage);

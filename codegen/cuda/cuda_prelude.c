@@ -173,6 +173,7 @@ static void code_sections(const fc_cuda_gen *g) {
     put(g, FC_CUH_half, half);
     put(g, FC_CUH_sine, half && angles);
     put(g, FC_CUH_tensor, fc_cuda_on_tensor_cores(g->cls));
+    put(g, FC_CUH_group, fc_cuda_on_tensor_cores(g->cls) && fc_cuda_tile_of(g->cls)->group);
 }
 
 void fc_cuda_prelude(fc_cuda_gen *g) {

@@ -335,6 +335,10 @@ static void warps(fc_cuda_walk *w, const fc_loop *n) {
 
 static void vector(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_gen *g = w->in.g;
+    if (is(w, FC_CUDA_DOT)) {
+        list(w, n->body);
+        return;
+    }
     if (node_at(w, n->body)->kind != FC_LEAF_FINISH) {
         group(w, phase_in(w, n), false);
         return;

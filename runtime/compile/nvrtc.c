@@ -236,9 +236,10 @@ static bool is_brief(const char *source) {
 
 /* What an older NVRTC may not know comes first: the newest is dropped then, and, if it was not
  * that, all of it. Our texts use nothing that --minimal leaves out, and it saves 2 ms of 24; the
- * code is the same. */
-static bool make_options(const fc_nvrtc_options *o, bool brief, option_list *l) {
-    const bool fast = o->quick || brief;
+ * code is the same. Products of groups of warps are known to sm_90a alone, whose code runs on sm_90
+ * and on nothing later. */
+static bool make_options(const fc_nvrtc_options *o, const char *source, option_list *l) {
+    const bool fast = o->quick || is_brief(source);
     const char *const fixed[] = {o->quick ? "--Ofast-compile=mid" : "--Ofast-compile=min",
                                  "-no-cache",
                                  "--minimal",
@@ -252,8 +253,9 @@ static bool make_options(const fc_nvrtc_options *o, bool brief, option_list *l) 
     for (size_t i = !fast; i < FC_COUNT(fixed); i++) l->at[l->n++] = fixed[i];
     l->newest = fast;
     l->optional = l->newest + 2;
-    snprintf(l->arch, sizeof l->arch, "--gpu-architecture=%s_%.16s",
-             o->kind == FC_NVRTC_CUBIN ? "sm" : "compute", o->arch + 3);
+    snprintf(l->arch, sizeof l->arch, "--gpu-architecture=%s_%.16s%s",
+             o->kind == FC_NVRTC_CUBIN ? "sm" : "compute", o->arch + 3,
+             !strcmp(o->arch, "sm_90") && strstr(source, "wgmma.") ? "a" : "");
     l->at[l->n++] = l->arch;
     if (o->quick) l->at[l->n++] = "--define-macro=FC_TEXT_QUICK";
     for (size_t i = 0; i < o->n_extra; i++) l->at[l->n++] = o->extra[i];
@@ -262,7 +264,7 @@ static bool make_options(const fc_nvrtc_options *o, bool brief, option_list *l) 
 
 void fc_nvrtc_describe(const fc_nvrtc_options *o, fc_str *out) {
     option_list l;
-    if (!make_options(o, false, &l)) return;
+    if (!make_options(o, "", &l)) return;
     for (int i = 0; i < l.n; i++) fc_str_printf(out, " %s", l.at[i]);
 }
 
@@ -328,7 +330,7 @@ fusec_status fc_nvrtc_compile(const fc_nvrtc *n, const char *source, const char 
     option_list l;
     fc_nvrtc_program p = NULL;
     FC_TRY(check_arch(n, o->arch, e));
-    if (!make_options(o, is_brief(source), &l))
+    if (!make_options(o, source, &l))
         return fc_fail(e, FUSEC_INTERNAL, "too many options for NVRTC");
     int result = n->fn.create(&p, source, name, 0, NULL, NULL);
     if (result != RESULT_OK)

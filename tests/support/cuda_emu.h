@@ -293,6 +293,44 @@ static inline void fc_bring(void *to, const void *from, bool there) {
 static inline void fc_bring_set() {}
 template <int N> static void fc_brought() {}
 
+/* Products of groups: a thread reads what it needs of both operands itself. */
+static inline void *fc_aligned(void *p) {
+    return p;
+}
+template <int N> static void fc_group_brought() {}
+static inline unsigned fc_emu_swizzled(unsigned line, unsigned in) {
+    return in / 64 * 4096 + line * 64 + (in / 8 % 8 ^ line % 8) * 8 + in % 8;
+}
+template <bool BY_K> static unsigned fc_emu_held(unsigned place, unsigned k) {
+    return BY_K ? fc_emu_swizzled(place, k) : fc_emu_swizzled(k, place);
+}
+template <int WIDE, bool LEFT_BY_K, bool RIGHT_BY_K, typename F>
+static void fc_emu_group(float *const *sums, const unsigned short *left,
+                         const unsigned short *right, unsigned first, F value) {
+    const unsigned lane = fc_emu_linear() % 32, warp = fc_emu_linear() / 32 % 4;
+    for (unsigned i = 0; i < 4u * WIDE; i++) {
+        const unsigned row = warp * 16 + lane / 4 + i % 4 / 2 * 8,
+                       column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+        double sum = *sums[i];
+        for (unsigned k = first; k < first + 16; k++)
+            sum += (double)value(left[fc_emu_held<LEFT_BY_K>(row, k)]) *
+                   (double)value(right[fc_emu_held<RIGHT_BY_K>(column, k)]);
+        *sums[i] = (float)sum;
+    }
+}
+template <int WIDE, bool LEFT_BY_K, bool RIGHT_BY_K>
+static void fc_group_product_f16(float *const *sums, const unsigned short *left,
+                                 const unsigned short *right, unsigned first) {
+    fc_emu_group<WIDE, LEFT_BY_K, RIGHT_BY_K>(sums, left, right, first, fc_f16_value);
+}
+template <int WIDE, bool LEFT_BY_K, bool RIGHT_BY_K>
+static void fc_group_product_bf16(float *const *sums, const unsigned short *left,
+                                  const unsigned short *right, unsigned first) {
+    fc_emu_group<WIDE, LEFT_BY_K, RIGHT_BY_K>(sums, left, right, first, [](unsigned short h) {
+        return __uint_as_float((unsigned)h << 16);
+    });
+}
+
 static inline float fc_f16_value(unsigned short h) {
     unsigned exponent = h >> 10 & 31u, fraction = h & 1023u, sign = (h & 0x8000u) << 16;
     if (exponent == 0)

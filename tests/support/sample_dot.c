@@ -169,3 +169,24 @@ void fc_dot_halves_turned_ref(const int64_t *s, void *const *arg, const uint64_t
                 r[(b * s[1] + j) * s[0] + i] = (float)sum;
             }
 }
+
+/* x[k,i].T @ y[j,k].T of bf16, as it is */
+void fc_dot_halves_across(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    space(k, FC_SCHED_DOT, 2, 1, s);
+    fc_val x = input(k, t, FUSEC_BF16, 2, DIMS(s[2], s[0]), AXES(2, 0)),
+           y = input(k, t, FUSEC_BF16, 2, DIMS(s[1], s[2]), AXES(1, 2));
+    output(k, t, FUSEC_BF16, 2, DIMS(s[0], s[1]), AXES(0, 1),
+           fc_val_cast(&k->code, fc_kernel_contract(k, x, y, 0), FUSEC_BF16));
+}
+void fc_dot_halves_across_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    const uint16_t *x = arg[0], *y = arg[1];
+    uint16_t *r = arg[2];
+    for (int64_t i = 0; i < s[0]; i++)
+        for (int64_t j = 0; j < s[1]; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < s[2]; k++)
+                sum += whole(x[k * s[0] + i]) * whole(y[j * s[2] + k]);
+            r[i * s[1] + j] = fc_sample_bf16(sum);
+        }
+}

@@ -14,5 +14,6 @@ FC_DOT_SAMPLE(batch);
 FC_DOT_SAMPLE(bytes);
 FC_DOT_SAMPLE(halves);
 FC_DOT_SAMPLE(halves_turned);
+FC_DOT_SAMPLE(halves_across);
 
 #endif

@@ -553,6 +553,7 @@ const fc_sample fc_samples[] = {
     {"product_bytes",      3, false, false, 0, fc_dot_bytes, fc_dot_bytes_ref},
     {"product_halves",     3, false, false, 0, fc_dot_halves, fc_dot_halves_ref},
     {"product_halves_turned", 3, false, false, 0, fc_dot_halves_turned, fc_dot_halves_turned_ref},
+    {"product_halves_across", 3, false, false, 0, fc_dot_halves_across, fc_dot_halves_across_ref},
 };
 /* clang-format on */
 const size_t fc_nsamples = FC_COUNT(fc_samples);

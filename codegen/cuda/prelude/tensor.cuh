@@ -42,3 +42,23 @@ FC_INLINE void fc_bring(void *to, const void *from, bool there) {
 FC_INLINE void fc_bring_set() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N> FC_INLINE void fc_brought() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
 #endif
+
+// Products of four warps, which go on while the threads do other things: how an operand lies in shared memory, in lines of
+// 128 bytes, whose sixteens change places; before the first product of a step, and after its last, when those of the step before are done.
+//@ group
+#ifndef FC_EMULATE
+FC_INLINE unsigned long long fc_matrix(const void *p, unsigned int across, unsigned int lines) {
+    const unsigned int at = (unsigned int)__cvta_generic_to_shared(p);
+    return (at >> 4 & 0x3fff) | (unsigned long long)(across >> 4) << 16 | (unsigned long long)(lines >> 4) << 32 | 1ull << 62;
+}
+FC_INLINE void *fc_aligned(void *p) { return (char *)p + (-(unsigned int)__cvta_generic_to_shared(p) & 1023u); }
+template <int N> FC_INLINE void fc_group_brought() {
+    fc_brought<N>();
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+FC_INLINE void fc_group_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+FC_INLINE void fc_group_end() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+}
+#endif

@@ -11,7 +11,8 @@
 #include "codegen/cuda/schedule/cuda_schedule.h"
 #include "codegen/dot.h"
 
-enum { FLAT_ROWS = 16, STATIC_SHARED = 1 << 10 };
+enum { FLAT_ROWS = 16, STATIC_SHARED = 1 << 10, GROUP_ALIGN = 1 << 10, GROUPS = 9 /* sm_90 */ };
+enum { MOST = 8 };    /* neighbours behind a product, of a thread */
 enum { MATRIX = 16 }; /* up to such sizes each thread has a result of its own, as in columns */
 
 static int64_t size_of(const fc_nest *n, unsigned axis) {
@@ -40,6 +41,13 @@ static bool side_by_side(const fc_nest *n, uint32_t a, unsigned axis, uint32_t a
     return true;
 }
 
+/* Whether an access is one of rows that lies side by side along an axis: it is read or stored
+ * behind the product. */
+static bool is_behind(const fc_kernel *k, const fc_nest *n, uint32_t a, unsigned axis) {
+    return k->accesses.at[a].level == FC_ROW && fc_cuda_is_memory(k, a) &&
+           n->stride[(size_t)a * (n->np + n->nr) + axis] == 1;
+}
+
 static uint16_t reads_of(const fc_kernel *k, const fc_nest *n, fc_val operand, unsigned place,
                          uint32_t align, bool tensor) {
     const fc_instr *i = &k->code.ins.at[operand];
@@ -66,17 +74,21 @@ static unsigned stage_bytes(const fc_cuda_tile *t) {
     return bytes;
 }
 
+static uint16_t stages_for(const fc_machine *m, const fc_cuda_tile *t) {
+    const unsigned room = ((unsigned)m->shared_per_block - STATIC_SHARED) / stage_bytes(t);
+    return (uint16_t)(room < t->stages ? room : t->stages);
+}
+
 static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                       fc_cuda_tile_size tile, fc_class *cls, fc_launch *l) {
     const fc_cuda_tile *t = &fc_cuda_tiles[tile];
     const int64_t tiles = tiles_of(cls, n, tile),
-                  together = (int64_t)m->sm_count * (t->tensor ? 2 : t->blocks);
+                  together = (int64_t)m->sm_count * (t->tensor && !t->group ? 2 : t->blocks);
     cls->cuda.dot_tile = (uint16_t)tile;
     cls->cuda.dot_stages = t->stages;
     if (t->tensor) {
-        const unsigned room = ((unsigned)m->shared_per_block - STATIC_SHARED) / stage_bytes(t);
-        if (room < t->stages) cls->cuda.dot_stages = (uint16_t)room;
-        l->shared_bytes = cls->cuda.dot_stages * stage_bytes(t);
+        cls->cuda.dot_stages = stages_for(m, t);
+        l->shared_bytes = cls->cuda.dot_stages * stage_bytes(t) + (t->group ? GROUP_ALIGN : 0);
     }
     l->block[0] = FC_CUDA_THREADS;
     l->grid[0] = (uint64_t)(tiles < together ? tiles : together);
@@ -84,6 +96,22 @@ static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     l->span = tiles;
     l->workspace_bytes = (size_t)l->grid[0] * (size_t)l->spans * fc_cuda_tile_accumulators(t) *
                          FC_CUDA_THREADS * bytes_of(k, cls);
+}
+
+/* Neighbours along the columns that a thread takes behind the product: what fills 16 bytes of the
+ * narrowest array that has them side by side, if they are always aligned. */
+static uint8_t group_of(const fc_kernel *k, const fc_nest *n, const fc_class *cls, uint32_t align) {
+    const unsigned axis = cls->cuda.dot_across;
+    int by = 0;
+    if (axis != n->np - 1u) return 1;
+    for (uint32_t a = 0; a < k->accesses.len; a++) {
+        const int each = 16 / (int)fc_cuda_bytes(k, a);
+        if (is_behind(k, n, a, axis) && each > by) by = each;
+    }
+    if (by > MOST) by = MOST;
+    for (uint32_t a = 0; a < k->accesses.len && by; a++)
+        if (is_behind(k, n, a, axis) && !side_by_side(n, a, axis, align, by)) return 1;
+    return (uint8_t)(by > 1 ? by : 1);
 }
 
 /* For tensor cores. */
@@ -106,17 +134,31 @@ static void find_axes(const fc_nest *n, const fc_dot_axes *of, fc_class *cls) {
     cls->cuda.dot_swapped = swapped;
 }
 
+/* On tensor cores: the tile whose results take an SM the least time, those past the edges, too. */
+static fc_cuda_tile_size cheapest(const fc_machine *m, const fc_nest *n, const fc_class *cls) {
+    fc_cuda_tile_size best = FC_CUDA_TILE_SMALL;
+    int64_t least = INT64_MAX;
+    for (fc_cuda_tile_size i = 0; i < FC_CUDA_TILES; i++) {
+        const fc_cuda_tile *t = &fc_cuda_tiles[i];
+        if (!t->cost || (t->group && (m->sm_major != GROUPS || stages_for(m, t) < 3))) continue;
+        const int64_t cost = fc_ceil_div(tiles_of(cls, n, i), m->sm_count) * fc_cuda_tile_rows(t) *
+                             fc_cuda_tile_columns(t) * t->cost;
+        if (cost >= least) continue;
+        least = cost;
+        best = i;
+    }
+    return best;
+}
+
 static fc_cuda_tile_size tile_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                  const fc_class *cls, bool tensor) {
+    if (tensor)
+        return size_of(n, cls->cuda.dot_axis) <= FLAT_ROWS ? FC_CUDA_TILE_FLAT
+                                                           : cheapest(m, n, cls);
     const int64_t large = tiles_of(cls, n, FC_CUDA_FMA_LARGE),
                   small = tiles_of(cls, n, FC_CUDA_FMA_SMALL);
-    if (!tensor)
-        return bytes_of(k, cls) == 4 && large >= m->sm_count && large * 3 <= small
-                   ? FC_CUDA_FMA_LARGE
-                   : FC_CUDA_FMA_SMALL;
-    if (size_of(n, cls->cuda.dot_axis) <= FLAT_ROWS) return FC_CUDA_TILE_FLAT;
-    return tiles_of(cls, n, FC_CUDA_TILE_LARGE) >= m->sm_count ? FC_CUDA_TILE_LARGE
-                                                               : FC_CUDA_TILE_SMALL;
+    return bytes_of(k, cls) == 4 && large >= m->sm_count && large * 3 <= small ? FC_CUDA_FMA_LARGE
+                                                                               : FC_CUDA_FMA_SMALL;
 }
 
 fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
@@ -139,7 +181,7 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
     cls->cuda.kind = FC_CUDA_DOT;
     cls->cuda.dot_left = reads_of(k, n, r->value[swapped], cls->cuda.dot_axis, align, tensor);
     cls->cuda.dot_right = reads_of(k, n, r->value[!swapped], cls->cuda.dot_across, align, tensor);
-    cls->vector = 1;
+    cls->vector = group_of(k, n, cls, align);
     cls->wide = n->far;
     launch_of(m, k, n, tile_of(m, k, n, cls, tensor), cls, l);
     return FUSEC_OK;
@@ -147,8 +189,17 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
 
 bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                          fc_launch *l) {
-    const unsigned tile = cls->cuda.dot_tile;
-    if (tile != FC_CUDA_TILE_LARGE && tile != FC_CUDA_FMA_LARGE) return false;
-    launch_of(m, k, n, tile == FC_CUDA_TILE_LARGE ? FC_CUDA_TILE_SMALL : FC_CUDA_FMA_SMALL, cls, l);
-    return true;
+    static const struct {
+        fc_cuda_tile_size from, to;
+    } smaller[] = {{FC_CUDA_GROUP_LARGE, FC_CUDA_TILE_LARGE},
+                   {FC_CUDA_GROUP_SMALL, FC_CUDA_TILE_LARGE},
+                   {FC_CUDA_GROUP_NARROW, FC_CUDA_TILE_SMALL},
+                   {FC_CUDA_TILE_LARGE, FC_CUDA_TILE_SMALL},
+                   {FC_CUDA_FMA_LARGE, FC_CUDA_FMA_SMALL}};
+    for (size_t i = 0; i < FC_COUNT(smaller); i++) {
+        if (cls->cuda.dot_tile != (uint16_t)smaller[i].from) continue;
+        launch_of(m, k, n, smaller[i].to, cls, l);
+        return true;
+    }
+    return false;
 }

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuda_dot_results.c - contractions: what becomes of the sums of a tile.
+ *
+ * In: accumulators c0, c1, ... of each thread. Out: text of passes, in each of which a row of the
+ * tile's pieces goes through shared memory. Then neighbouring threads have neighbouring columns, or
+ * groups of neighbours that are loaded and stored at once, and run the kernel's code behind the
+ * product; one copy of that. */
+#include "codegen/cuda/cuda_dot.h"
+
+enum { THREADS = FC_CUDA_THREADS };
+
+/* Where result c of a pass is, from the first one of the thread on. */
+static unsigned result_place(const fc_dot *d, unsigned c) {
+    const unsigned line = fc_cuda_tile_turned(d->tile), wide = d->tile->wide;
+    if (d->tile->tensor) return c / 4 * 8 + c % 4 / 2 * 8 * line + c % 2;
+    return c / wide * line + c % wide / 4 * 64 + c % 4;
+}
+
+static void put_results(const fc_dot *d, unsigned pass) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned n = 4u * d->tile->wide;
+    for (unsigned c = 0; c < n; c += d->tile->tensor ? 2 : 1) {
+        if (d->tile->tensor)
+            fc_cuda_line(t, "*(two *)(turned + mine + %u) = two{{c%u, c%u}};", result_place(d, c),
+                         pass * n + c, pass * n + c + 1);
+        else
+            fc_cuda_line(t, "turned[mine + %u] = c%u;", result_place(d, c), pass * n + c);
+    }
+}
+
+static void begin_passes(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned line = fc_cuda_tile_turned(d->tile), high = d->tile->high;
+    if (d->tile->tensor) {
+        fc_cuda_line(t, "fc_brought<0>();");
+        fc_cuda_line(t, "typedef fc_vec<float, 2, 8> two;");
+    }
+    fc_cuda_line(t, "const unsigned int mine = %s * %u + across * %u%s;",
+                 d->tile->tensor ? "(down * 16 + lane / 4)" : "down * 4", line,
+                 d->tile->tensor ? d->tile->wide * 8u : 4u,
+                 d->tile->tensor ? " + lane % 4 * 2" : "");
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (unsigned int pass = 0; pass < %u; pass++) {", high);
+    fc_cuda_line(t, "__syncthreads();");
+    for (unsigned i = 0; i < high; i++) {
+        fc_cuda_line(t, "if (pass == %u) {", i);
+        put_results(d, i);
+        fc_cuda_line(t, "}");
+    }
+    fc_cuda_line(t, "__syncthreads();");
+}
+
+/* A loop over the results of a pass, by groups of a vector. */
+static void begin_results(const fc_dot *d) {
+    fc_cuda_gen *g = d->g;
+    fc_cuda_text *t = &g->t;
+    const fc_dot_side *x = &d->x[0], *y = &d->x[1];
+    const unsigned rows = fc_cuda_piece_rows(d->tile), v = g->cls->vector, groups = y->side / v;
+    begin_passes(d);
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (unsigned int e = thread; e < %u; e += %d) {",
+                 rows * d->tile->down * groups, THREADS);
+    fc_cuda_line(t, "const unsigned int row = e / %u, column = e %% %u * %u;", groups, groups, v);
+    fc_cuda_line(t, "const ix down_at = m0 + (ix)((row / %u * %u + pass) * %u + row %% %u);", rows,
+                 d->tile->high, rows, rows);
+    fc_cuda_line(t, "const ix across_at = n0 + (ix)column;");
+    fc_cuda_line(t, "if (down_at < %s && across_at < %s) {", x->size, y->size);
+    if (x->axis < g->np) fc_cuda_line(t, "const ix i%u = down_at;", x->axis);
+    if (y->axis < g->np && v == 1) fc_cuda_line(t, "const ix i%u = across_at;", y->axis);
+}
+
+static void finish(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned v = d->g->cls->vector, line = fc_cuda_tile_turned(d->tile);
+    const char *type = fc_cuda_type(d->t);
+    fc_cuda_line(t, "const auto finished = [&](%s c) {", type);
+    fc_cuda_line(t, "red0 sum;");
+    fc_cuda_line(t, "sum.c0 = c;");
+    fc_cuda_line(t, "return red0_finish(sum, (long long)count);");
+    fc_cuda_line(t, "};");
+    if (v == 1) {
+        fc_cuda_line(t, "const %s f0 = finished(turned[row * %u + column]);",
+                     fc_cuda_type((fusec_dtype)d->g->k->reductions.at[0].dtype), line);
+        return;
+    }
+    const unsigned bytes = v * fc_dtypes[d->t].bytes, align = bytes < 16 ? bytes : 16;
+    fc_cuda_line(t, "typedef fc_vec<%s, %u, %u> group;", type, v, align);
+    fc_cuda_line(t, "const group sums = *(const group *)(turned + row * %u + column);", line);
+}
+
+/* Neighbours along the columns. */
+static void group_of_results(const fc_dot *d) {
+    fc_cuda_gen *g = d->g;
+    const unsigned axis = d->x[1].axis;
+    const fc_cuda_group gr = {.n = g->cls->vector,
+                              .step = 1,
+                              .first = axis,
+                              .end = axis + 1,
+                              .wide = true,
+                              .number = "across_at",
+                              .slot = "",
+                              .kept = "",
+                              .sums = "finished(sums.e[e])"};
+    fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW);
+    fc_cuda_bases_but(g, axis);
+    fc_cuda_group_declare(g, &gr, 0, false);
+    fc_cuda_group_load(g, &gr, false);
+    fc_cuda_group_compute(g, &gr, FC_CUDA_STORES);
+}
+
+bool fc_dot_results_leaf(const fc_dot *d, const fc_loop *n) {
+    fc_cuda_gen *g = d->g;
+    const bool group = g->cls->vector > 1;
+    switch (n->kind) {
+    case FC_LEAF_FOLD: begin_results(d); break;
+    case FC_LEAF_FINISH: finish(d); break;
+    case FC_LEAF_ROW:
+        if (group) break;
+        fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW);
+        fc_cuda_bases(g, g->np);
+        fc_cuda_row(g);
+        break;
+    case FC_LEAF_STORE: (group ? group_of_results(d) : fc_cuda_row_stores(g)); break;
+    default: return false;
+    }
+    return true;
+}
