@@ -36,7 +36,7 @@ typedef enum fc_cuda_kind {
 
 #define FC_CUDA_SPLITS(X)                                                                          \
     X(WHOLE, "")      /* a row, or a column, is done by one block */                               \
-    X(SPLIT, "split") /* by several, the last of which finishes it */                              \
+    X(SPLIT, "split") /* by several, the last of which finishes it; so is a tile of results */     \
     X(BACK, "back")   /* scan: by blocks that look back at those that began before them */         \
     X(GANG, "gang")   /* by blocks that run at the same time and wait for each other */            \
     X(CLOSE, "close") /* by a cluster of blocks */
@@ -80,6 +80,7 @@ typedef enum fc_cuda_split {
     X(dot_tile)     /* dot: which of fc_cuda_tiles */                                              \
     X(dot_swapped)  /* dot: the columns are of the kernel's left operand */                        \
     X(dot_stages)   /* dot: steps of k in shared memory */                                         \
+    X(dot_parts)    /* dot: of k, that blocks share; rounded up to a power of two; 0: no split */  \
     X(dot_narrow)   /* dot: of integers whose sums, or what is looked at of them, have 32 bits */  \
     X(dot_left)     /* dot: how the operand of the rows is read, fc_cuda_reads, */                 \
     X(dot_right)    /* and that of the columns */                                                  \

@@ -440,6 +440,34 @@ FC_TEST(contract, integers_of_32_bits_on_a_gpu) {
     fake_machine_close(&f);
 }
 
+/* Few results whose k blocks share, against the oracle, which knows of no parts. */
+FC_TEST(contract, parts_of_k_on_a_gpu) {
+    static const int64_t k[] = {1, 255, 256, 257, 511, 512, 100000, 513, 4095, 4096, 4097};
+    static const struct {
+        int form;
+        fusec_dtype t;
+        int64_t rows, columns;
+    } some[] = {{0, FUSEC_F32, 5, 70}, {3, FUSEC_F32, 40, 3}, {1, FUSEC_F64, 17, 21}};
+    fake_machine f;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&f, FAKE("whole"))) return;
+    f.fake->execute = true;
+    for (size_t i = 0; i < FC_COUNT(some); i++)
+        for (size_t n = 0; n < FC_COUNT(k); n++) {
+            fc_fixture x;
+            if ((n % 3 && i) || !fc_fixture_open(&x, "cuda")) continue;
+            fc_graph_free(&x.g);
+            build_form(&x.g, &forms[some[i].form], some[i].t);
+            FC_TRACE("%s, k %d", forms[some[i].form].name, (int)k[n]);
+            judge_on(&(fc_how){.ctx = x.ctx, .device = x.device}, &x.g,
+                     &(sizes){{some[i].rows, some[i].columns, k[n], 1}}, 0);
+            FC_UNTRACE();
+            fc_fixture_close(&x, NULL);
+        }
+    FC_EXPECT_EQ_I64(f.fake->misuse, 0);
+    fake_machine_close(&f);
+}
+
 /* x.T @ y * 2 - 1 of slices, casts and scales, and several results. */
 static void build_rich(fc_graph *g) {
     fc_graph_init(g, &fc_libc_alloc, NULL);

@@ -368,10 +368,10 @@ FC_TEST(cuda_emit, products_of_16_bits_are_for_tensor_cores) {
         int64_t size[FC_SAMPLE_SIZES];
         fc_cuda_tile_size tile;
     } grouped[] = {
-        {{16, 4096, 4096}, FC_CUDA_TILE_FLAT},    {{64, 64, 64}, FC_CUDA_TILE_SMALL},
+        {{16, 4096, 4096}, FC_CUDA_TILE_FLAT},    {{64, 64, 64}, FC_CUDA_GROUP_NARROW},
         {{1024, 1024, 64}, FC_CUDA_GROUP_NARROW}, {{65536, 64, 64}, FC_CUDA_GROUP_NARROW},
         {{2048, 2048, 64}, FC_CUDA_GROUP_LARGE},  {{4096, 4096, 1}, FC_CUDA_GROUP_LARGE},
-        {{4096, 128, 64}, FC_CUDA_TILE_SMALL},  {{16384, 128, 8}, FC_CUDA_GROUP_SMALL}};
+        {{512, 4096, 4096}, FC_CUDA_GROUP_NARROW}, {{64, 10000, 8}, FC_CUDA_TILE_SMALL}};
     fc_machine old = fc_cuda_big;
     plan p;
     for (size_t i = 0; i < FC_COUNT(want); i++) {
@@ -388,8 +388,61 @@ FC_TEST(cuda_emit, products_of_16_bits_are_for_tensor_cores) {
     }
     old.sm_major = 7;
     if (plan_on(&p, &old, fc_sample_find("product_halves")->build, want[4].size))
-        expect_choice(&p.cls, "dot dot_across dot_tile=4 dot_stages=2");
+        expect_choice(&p.cls, "dot split dot_across dot_tile=4 dot_stages=2 dot_parts=2");
     plan_close(&p);
+}
+
+/* Where tiles would leave SMs idle, blocks share their k; up to 16 rows or columns have tiles of
+ * their own. */
+FC_TEST(cuda_emit, few_results_of_long_sums_are_parts) {
+    static const struct {
+        int64_t size[FC_SAMPLE_SIZES];
+        const char *choice;
+        int64_t parts, span, items;
+    } want[] = {
+        {{4096, 4096, 4096}, "dot dot_across dot_tile=3 dot_stages=2 dot_right=2", 0, 0, 264},
+        {{2048, 2048, 2048}, "dot dot_across dot_tile=3 dot_stages=2 dot_right=2", 0, 0, 256},
+        {{1024, 1024, 1024},
+         "dot split dot_across dot_tile=3 dot_stages=2 dot_parts=4 dot_right=2",
+         4,
+         256,
+         256},
+        {{256, 256, 256}, "dot dot_across dot_tile=4 dot_stages=2 dot_right=2", 0, 0, 16},
+        {{256, 256, 1024},
+         "dot split dot_across dot_tile=4 dot_stages=2 dot_parts=4 dot_right=2",
+         4,
+         256,
+         64},
+        {{16, 4096, 4096},
+         "dot split dot_across dot_tile=5 dot_stages=2 dot_parts=16 dot_right=2",
+         16,
+         256,
+         256},
+        {{4096, 16, 4096},
+         "dot split dot_axis dot_tile=5 dot_swapped dot_stages=2 dot_parts=16 dot_left=2",
+         16,
+         256,
+         256},
+        {{17, 17, 100000},
+         "dot split dot_across dot_tile=4 dot_stages=2 dot_parts=16",
+         13,
+         8192,
+         13},
+    };
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        FC_TRACE("%d %d %d", (int)want[i].size[0], (int)want[i].size[1], (int)want[i].size[2]);
+        if (plan_on(&p, &fc_cuda_h200, fc_sample_find("product_layer")->build, want[i].size)) {
+            expect_choice(&p.cls, want[i].choice);
+            FC_EXPECT_EQ_I64(p.launch.grid[0], want[i].items);
+            if (want[i].parts) FC_EXPECT_EQ_I64(p.launch.spans, want[i].parts);
+            if (want[i].parts) FC_EXPECT_EQ_I64(p.launch.span, want[i].span);
+            FC_EXPECT_EQ_I64(p.launch.tickets,
+                             want[i].parts ? want[i].items / want[i].parts : (int64_t)0);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
 }
 
 FC_TEST(cuda_emit, sin_and_cos_of_one_operand_are_one_call) {

@@ -110,17 +110,21 @@ static void add_sizes(jobs *js, const fc_sample *s, const fc_machine *m, uint32_
 /* Of contractions: around tiles and chunks; machines of few SMs take the larger tiles. */
 static void add_products(jobs *js, const fc_sample *s) {
     static const int64_t sizes[][FC_SAMPLE_SIZES] = {
-        {130, 140, 300}, {129, 65, 513}, {64, 200, 16}, {2, 129, 257}, /* and for 16 bits: */
-        {136, 144, 328}, {16, 72, 136},  {24, 8, 4168}, {128, 128, 136}, {120, 56, 4232}};
+        {130, 140, 300}, {129, 65, 513},  {64, 200, 16}, {2, 129, 257}, /* and for 16 bits: */
+        {136, 144, 328}, {16, 72, 136},   {24, 8, 4168}, {40, 16, 20000},
+        {256, 128, 72},  {120, 56, 4232}, /* and for chains: */
+        {9, 300, 1281},  {300, 5, 2049},  {20, 24, 9999}};
     /* the last one has shared memory for products of groups of warps */
     const fc_machine *const machines[] = {&fc_cuda_small, &fc_cuda_big, &fc_cuda_clustered};
     const bool halves = strstr(s->name, "halves");
-    const size_t n = strncmp(s->name, "product", 7) ? 0 : halves ? FC_COUNT(sizes) : 4;
-    for (size_t i = 0; i < n; i++)
+    if (strncmp(s->name, "product", 7) != 0) return;
+    for (size_t i = 0; i < FC_COUNT(sizes); i++) {
+        if (halves ? i >= 10 : i >= 4 && i < 10) continue;
         for (int m = 0; m < (halves ? 3 : 2); m++) {
             job j = {s, sizes[i], machines[m], 64, i == 3, 0};
             add_job(js, &j);
         }
+    }
 }
 
 /* ---- schedules that only some sizes have ------------------------------------------------------

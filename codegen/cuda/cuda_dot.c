@@ -13,6 +13,8 @@
  *     results change places through shared memory, so that neighbouring threads have neighbouring
  *     columns, and run the kernel's code behind the product; one copy of that, too
  *
+ * Where there are few tiles, blocks share the k of each (cuda_dot_split.c).
+ *
  * For chains every thread computes some elements of either operand, by the kernel's own code, into
  * registers (of a bare array four neighbours come at once), and puts them into shared memory after
  * the step. Integers of 8 bits, or of whose sums the lower 32 bits are looked at, have accumulators
@@ -24,7 +26,7 @@
 #include "codegen/cuda/cuda_dot.h"
 #include "ir/plant.h"
 
-enum { THREADS = FC_CUDA_THREADS, GRID = 16 }; /* of chains: threads down and across */
+enum { THREADS = FC_CUDA_THREADS };
 
 /* ---- elements of the operands ---------------------------------------------------------------- */
 
@@ -52,8 +54,8 @@ void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each) {
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
     const fc_dot_side *other = &d->x[x == d->x];
-    fc_cuda_line(t, "const ix place = %s + (ix)at, depth = (step + %u) * %u + (ix)deep;", x->at,
-                 fc_cuda_tile_ahead(g->cls), d->tile->depth);
+    fc_cuda_line(t, "const ix place = %s + (ix)at, depth = %s(step + %u) * %u + (ix)deep;", x->at,
+                 fc_dot_first(d), fc_cuda_tile_ahead(g->cls), d->tile->depth);
     if (x->axis < g->np)
         fc_cuda_line(t, "const ix i%u = place < %s ? place : %s - %u;", x->axis, x->size, x->size,
                      x->by_k ? 1 : each);
@@ -69,14 +71,20 @@ static unsigned each_of(const fc_dot_side *x) {
     return x->reads == FC_CUDA_BY_ONE ? 1 : 4;
 }
 
+/* Of a step, by all threads; by one, which may be more than there are. */
+static unsigned all_loads(const fc_dot *d, const fc_dot_side *x) {
+    return x->side * d->tile->depth / each_of(x);
+}
 static unsigned loads_of(const fc_dot *d, const fc_dot_side *x) {
-    return x->side * d->tile->depth / THREADS / each_of(x);
+    const unsigned all = all_loads(d, x);
+    return all < THREADS ? 1 : all / THREADS;
 }
 
 static void begin_loads(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &d->g->t;
     const unsigned groups = (x->by_k ? d->tile->depth : x->side) / each_of(x);
-    fc_cuda_line(t, "#pragma unroll");
+    if (all_loads(d, x) < THREADS) fc_cuda_line(t, "if (thread < %u)", all_loads(d, x));
+    if (all_loads(d, x) >= THREADS) fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", loads_of(d, x));
     fc_cuda_line(t, "const unsigned int %s = thread %% %u * %u, %s = thread / %u + u * %u;",
                  x->by_k ? "deep" : "at", groups, each_of(x), x->by_k ? "at" : "deep", groups,
@@ -138,8 +146,11 @@ static void chain(const fc_dot *d) {
     for (int s = 0; s < 2; s++)
         for (unsigned h = 0; h < (s ? wide / 4 : d->tile->high); h++)
             fc_cuda_line(t, "const quad %s%u = *(const quad *)(all + from + %u + q * %u + %s * 4);",
-                         d->x[s].name, h, d->x[s].from + h * 4 * GRID, d->x[s].line,
-                         s ? "across" : "down");
+                         d->x[s].name, h,
+                         d->x[s].from +
+                             h * (s ? 4 : 1) *
+                                 (s ? fc_cuda_piece_columns : fc_cuda_piece_rows)(d->tile),
+                         d->x[s].line, s ? "across" : "down");
     for (unsigned i = 0; i < 4u * d->tile->high; i++)
         for (unsigned j = 0; j < wide; j++)
             fc_cuda_line(t, "c%u = dot_step(x%u.e[%u], y%u.e[%u], c%u);", i * wide + j, i / 4,
@@ -174,7 +185,7 @@ static void begin_chunks(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
     const unsigned ahead = fc_cuda_tile_ahead(d->g->cls);
     fc_cuda_line(t, "unsigned int fill = 0, from = 0;");
-    fc_cuda_line(t, "ix todo = count;");
+    fc_cuda_line(t, "ix todo = %s;", fc_dot_many(d));
     fc_cuda_line(t, "const auto bring = [&](ix step) {");
     fc_mma_fill(d);
     fc_cuda_line(t, "};");
@@ -277,8 +288,7 @@ static void shared(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
     const unsigned bytes = fc_dtypes[d->t].bytes, each = d->tile->tensor ? 2 : bytes,
                    held = d->g->cls->cuda.dot_stages * d->stage * each,
-                   turned = fc_cuda_piece_rows(d->tile) * d->tile->down *
-                            fc_cuda_tile_turned(d->tile) * bytes;
+                   turned = fc_dot_of_pass(d) * bytes;
     if (d->tile->tensor) fc_cuda_line(t, "#ifdef FC_EMULATE");
     fc_cuda_line(t, "__shared__ fc_vec<double, 2, 16> room[%u];",
                  (held > turned ? held : turned) / 16);
@@ -305,8 +315,11 @@ static void sizes(const fc_dot *d) {
         fc_cuda_line(&g->t, "const ix %s = (%s + %u) / %u;", s ? "wide" : "high", x->size,
                      x->side - 1, x->side);
     }
-    fc_cuda_line(&g->t, "const ix tiles = (ix)p.w[%u], steps = (count + %u) / %u;",
-                 g->l.extra + FC_PB_SPAN, d->tile->depth - 1u, d->tile->depth);
+    if (fc_dot_is_split(d))
+        fc_dot_split_sizes(d);
+    else
+        fc_cuda_line(&g->t, "const ix tiles = (ix)p.w[%u], steps = (count + %u) / %u;",
+                     g->l.extra + FC_PB_SPAN, d->tile->depth - 1u, d->tile->depth);
 }
 
 enum { BAND = 16 }; /* tiles of as many rows: blocks that run together share operands in the L2 */
@@ -316,9 +329,12 @@ enum { BAND = 16 }; /* tiles of as many rows: blocks that run together share ope
 static void begin_tile(const fc_dot *d) {
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
-    fc_cuda_line(t, "for (ix number = blockIdx.x; number < tiles; number += gridDim.x) {");
-    fc_cuda_line(t, "ix rest = fc_quotient(number, high * wide);");
-    fc_cuda_line(t, "const ix inside = number - rest * (high * wide);");
+    const char *tile = fc_dot_is_split(d) ? "tile" : "number";
+    fc_cuda_line(t, "for (ix number = blockIdx.x; number < %s; number += gridDim.x) {",
+                 fc_dot_is_split(d) ? "tiles * parts" : "tiles");
+    if (fc_dot_is_split(d)) fc_dot_split_part(d);
+    fc_cuda_line(t, "ix rest = fc_quotient(%s, high * wide);", tile);
+    fc_cuda_line(t, "const ix inside = %s - rest * (high * wide);", tile);
     fc_cuda_line(t, "const ix band = fc_quotient(inside, %d * wide) * %d;", BAND, BAND);
     fc_cuda_line(t, "const ix below = high - band < %d ? high - band : %d;", BAND, BAND);
     fc_cuda_line(t, "const ix over = fc_quotient(inside - band * wide, below);");
@@ -371,16 +387,17 @@ void fc_dot_begin(const fc_dot *d) {
     functions(d);
     shared(d);
     fc_cuda_line(t, "const unsigned int thread = threadIdx.x;");
-    fc_cuda_line(
-        t, "%s *const levels = (%s *)p.w[%u] + (long long)blockIdx.x * p.w[%u] * %u + thread;",
-        type, type, g->l.extra + FC_PB_WORKSPACE, g->l.extra + FC_PB_SPANS,
-        fc_cuda_tile_accumulators(d->tile) * THREADS);
     sizes(d);
+    if (!fc_dot_is_split(d))
+        fc_cuda_line(
+            t, "%s *const levels = (%s *)p.w[%u] + (long long)blockIdx.x * p.w[%u] * %u + thread;",
+            type, type, g->l.extra + FC_PB_WORKSPACE, g->l.extra + FC_PB_SPANS,
+            fc_cuda_tile_accumulators(d->tile) * THREADS);
     if (d->tile->tensor)
         fc_mma_places(d);
     else
-        fc_cuda_line(t, "const unsigned int down = thread / %d, across = thread %% %d;", GRID,
-                     GRID);
+        fc_cuda_line(t, "const unsigned int down = thread / %u, across = thread %% %u;",
+                     fc_cuda_piece_columns(d->tile), fc_cuda_piece_columns(d->tile));
     begin_tile(d);
     if (d->tile->tensor) fc_mma_begin_tile(d);
 }

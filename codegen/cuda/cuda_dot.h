@@ -36,15 +36,40 @@ void fc_dot_end(const fc_dot *d);
 void fc_dot_begin_serial(const fc_dot *d, const fc_loop *n);
 void fc_dot_end_serial(const fc_dot *d, const fc_loop *n);
 bool fc_dot_leaf(const fc_dot *d, const fc_loop *n);
-
 /* Indices and offsets of the element `at` (of its rows or columns) and `deep` (of k) that is
  * fetched, or of `each` from there on; `depth` < count: it exists. */
 void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each);
 /* Marks in g->need and g->used what one value needs, all of it at a point. */
 void fc_dot_slice(fc_cuda_gen *g, fc_val root);
 
-/* cuda_dot_results.c: the leaves behind the sums. */
+/* cuda_dot_results.c: the leaves behind the sums. Opens the loop over passes, in each of which the
+ * results of a thread go to their places in shared memory, where those of the others are. */
 bool fc_dot_results_leaf(const fc_dot *d, const fc_loop *n);
+void fc_dot_begin_pass(const fc_dot *d);
+void fc_dot_turn(const fc_dot *d);
+static inline unsigned fc_dot_of_pass(const fc_dot *d) { /* places of results */
+    return fc_cuda_tile_places(d->tile) / d->tile->high;
+}
+
+/* cuda_dot_split.c: of a product whose k is split. Which parts there are, where their partials are;
+ * the part of a block; a partial to the workspace; whether all are there; they become results in
+ * shared memory. */
+void fc_dot_split_sizes(const fc_dot *d);
+void fc_dot_split_part(const fc_dot *d);
+void fc_dot_split_put(const fc_dot *d);
+void fc_dot_split_wait(const fc_dot *d);
+void fc_dot_split_join(const fc_dot *d);
+static inline bool fc_dot_is_split(const fc_dot *d) {
+    return d->g->cls->cuda.dot_parts != 0;
+}
+/* Where the elements of k of a block begin, to be put in front of what counts from there, and how
+ * many they are. */
+static inline const char *fc_dot_first(const fc_dot *d) {
+    return fc_dot_is_split(d) ? "begin + " : "";
+}
+static inline const char *fc_dot_many(const fc_dot *d) {
+    return fc_dot_is_split(d) ? "many" : "count";
+}
 
 /* cuda_mma.c. Places of threads, once and for each tile; a stage of operands; products of one; what
  * waits for it; the place of a thread's first result of a pass, and of result c from there. */

@@ -13,7 +13,7 @@ enum { THREADS = FC_CUDA_THREADS };
 static unsigned result_place(const fc_dot *d, unsigned c) {
     const unsigned line = fc_cuda_tile_turned(d->tile), wide = d->tile->wide;
     if (d->tile->tensor) return c / 4 * 8 + c % 4 / 2 * 8 * line + c % 2;
-    return c / wide * line + c % wide / 4 * 64 + c % 4;
+    return c / wide * line + c % wide / 4 * 4 * fc_cuda_piece_columns(d->tile) + c % 4;
 }
 
 static void put_results(const fc_dot *d, unsigned pass) {
@@ -28,21 +28,22 @@ static void put_results(const fc_dot *d, unsigned pass) {
     }
 }
 
-static void begin_passes(const fc_dot *d) {
+void fc_dot_begin_pass(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
-    const unsigned line = fc_cuda_tile_turned(d->tile), high = d->tile->high;
-    if (d->tile->tensor) {
-        fc_cuda_line(t, "fc_brought<0>();");
-        fc_cuda_line(t, "typedef fc_vec<float, 2, 8> two;");
-    }
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (unsigned int pass = 0; pass < %u; pass++) {", d->tile->high);
+    fc_cuda_line(t, "__syncthreads();");
+}
+
+void fc_dot_turn(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned line = fc_cuda_tile_turned(d->tile);
+    if (d->tile->tensor) fc_cuda_line(t, "typedef fc_vec<float, 2, 8> two;");
     fc_cuda_line(t, "const unsigned int mine = %s * %u + across * %u%s;",
                  d->tile->tensor ? "(down * 16 + lane / 4)" : "down * 4", line,
                  d->tile->tensor ? d->tile->wide * 8u : 4u,
                  d->tile->tensor ? " + lane % 4 * 2" : "");
-    fc_cuda_line(t, "#pragma unroll 1");
-    fc_cuda_line(t, "for (unsigned int pass = 0; pass < %u; pass++) {", high);
-    fc_cuda_line(t, "__syncthreads();");
-    for (unsigned i = 0; i < high; i++) {
+    for (unsigned i = 0; i < d->tile->high; i++) {
         fc_cuda_line(t, "if (pass == %u) {", i);
         put_results(d, i);
         fc_cuda_line(t, "}");
@@ -56,7 +57,8 @@ static void begin_results(const fc_dot *d) {
     fc_cuda_text *t = &g->t;
     const fc_dot_side *x = &d->x[0], *y = &d->x[1];
     const unsigned rows = fc_cuda_piece_rows(d->tile), v = g->cls->vector, groups = y->side / v;
-    begin_passes(d);
+    fc_dot_begin_pass(d);
+    (fc_dot_is_split(d) ? fc_dot_split_join : fc_dot_turn)(d);
     fc_cuda_line(t, "#pragma unroll 1");
     fc_cuda_line(t, "for (unsigned int e = thread; e < %u; e += %d) {",
                  rows * d->tile->down * groups, THREADS);
@@ -112,7 +114,15 @@ bool fc_dot_results_leaf(const fc_dot *d, const fc_loop *n) {
     fc_cuda_gen *g = d->g;
     const bool group = g->cls->vector > 1;
     switch (n->kind) {
-    case FC_LEAF_FOLD: begin_results(d); break;
+    case FC_LEAF_FOLD:
+        if (d->tile->tensor) fc_cuda_line(&g->t, "fc_brought<0>();");
+        if (!fc_dot_is_split(d)) begin_results(d);
+        break;
+    case FC_LEAF_PUT: fc_dot_split_put(d); break;
+    case FC_LEAF_GET:
+        fc_dot_split_wait(d);
+        begin_results(d);
+        break;
     case FC_LEAF_FINISH: finish(d); break;
     case FC_LEAF_ROW:
         if (group) break;

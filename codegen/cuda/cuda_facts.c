@@ -90,7 +90,10 @@ unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     const unsigned threads = fc_cuda_block_threads(k, cls);
     if (cls->cuda.roomy) return 0;
-    if (cls->cuda.kind == FC_CUDA_DOT) return fc_cuda_tile_of(cls)->blocks;
+    if (cls->cuda.kind == FC_CUDA_DOT) {
+        const bool wide = fc_dtypes[k->reductions.at[0].dtype].bytes == 8 && !cls->cuda.dot_narrow;
+        return fc_cuda_tile_of(cls)->blocks - (wide && cls->cuda.split ? 1u : 0u);
+    }
     if (cls->cuda.kind == FC_CUDA_OUTER)
         return cls->cuda.transposed ? 2 : fc_components(k) < 4 ? 4 : 3;
     if (cls->cuda.kind == FC_CUDA_CLUSTER) return FC_CUDA_SM_REGISTERS / 64 / threads;
@@ -101,16 +104,17 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
 
 /* ---- contractions --------------------------------------------------------------------------- */
 
-/* tensor cores, groups; down, across, high, wide, depth, stages, blocks, cost */
+/* tensor cores, groups; down, across, high, wide, depth, stages, blocks, lines, cost */
 const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES] = {
-    [FC_CUDA_TILE_LARGE] = {true, false, 2, 4, 4, 4, 32, 4, 2, 32},
-    [FC_CUDA_TILE_SMALL] = {true, false, 2, 4, 2, 2, 64, 3, 3, 40},
-    [FC_CUDA_TILE_FLAT] = {true, false, 1, 8, 1, 1, 64, 6, 2, 0},
-    [FC_CUDA_FMA_LARGE] = {false, false, 1, 1, 2, 8, 16, 2, 2, 0},
-    [FC_CUDA_FMA_SMALL] = {false, false, 1, 1, 1, 4, 16, 2, 3, 0},
-    [FC_CUDA_GROUP_LARGE] = {true, true, 8, 1, 1, 32, 64, 4, 1, 16},
-    [FC_CUDA_GROUP_SMALL] = {true, true, 8, 1, 1, 16, 64, 3, 2, 18},
-    [FC_CUDA_GROUP_NARROW] = {true, true, 8, 1, 1, 8, 64, 4, 2, 24},
+    [FC_CUDA_TILE_LARGE] = {true, false, 2, 4, 4, 4, 32, 4, 2, 0, 32},
+    [FC_CUDA_TILE_SMALL] = {true, false, 2, 4, 2, 2, 64, 3, 3, 0, 40},
+    [FC_CUDA_TILE_FLAT] = {true, false, 1, 8, 1, 1, 64, 6, 2, 0, 0},
+    [FC_CUDA_FMA_LARGE] = {false, false, 1, 1, 2, 8, 16, 2, 2, 16, 5},
+    [FC_CUDA_FMA_SMALL] = {false, false, 1, 1, 1, 4, 16, 2, 3, 16, 8},
+    [FC_CUDA_FMA_THIN] = {false, false, 1, 1, 1, 4, 16, 2, 3, 4, 8},
+    [FC_CUDA_GROUP_LARGE] = {true, true, 8, 1, 1, 32, 64, 4, 1, 0, 16},
+    [FC_CUDA_GROUP_SMALL] = {true, true, 8, 1, 1, 16, 64, 3, 2, 0, 18},
+    [FC_CUDA_GROUP_NARROW] = {true, true, 8, 1, 1, 8, 64, 4, 2, 0, 24},
 };
 
 uint32_t fc_cuda_bare(const fc_code *c, fc_val operand) {

@@ -53,14 +53,14 @@ static inline unsigned fc_cuda_block(const fc_class *cls) {
 }
 
 /* Tiles of a contraction, of pieces whose results are four registers of a thread: on tensor cores a
- * warp makes one of 16 rows and 8 columns, else all threads one of 64 rows and 16 columns. A tile
- * has so many warps, down and across, with so many pieces each; elements of k of a step, and how
- * many steps are in shared memory if it has room; blocks of an SM. `group`: four warps multiply
- * together, by instructions that go on by themselves (wgmma, sm_90). */
+ * warp makes one of 16 rows and 8 columns, else all threads one of four rows for each of `lines`
+ * lines of threads. A tile has so many warps, down and across, with so many pieces each; elements
+ * of k of a step, and how many steps are in shared memory if it has room; blocks of an SM; and what
+ * a product costs next to those of other tiles. `group`: four warps multiply together, by
+ * instructions that go on by themselves (wgmma, sm_90). */
 typedef struct fc_cuda_tile {
     bool tensor, group;
-    uint8_t down, across, high, wide, depth, stages, blocks;
-    uint8_t cost; /* of a result on tensor cores, in any unit */
+    uint8_t down, across, high, wide, depth, stages, blocks, lines, cost;
 } fc_cuda_tile;
 typedef enum fc_cuda_tile_size {
     FC_CUDA_TILE_LARGE,
@@ -68,6 +68,7 @@ typedef enum fc_cuda_tile_size {
     FC_CUDA_TILE_FLAT,
     FC_CUDA_FMA_LARGE,
     FC_CUDA_FMA_SMALL,
+    FC_CUDA_FMA_THIN,
     FC_CUDA_GROUP_LARGE,
     FC_CUDA_GROUP_SMALL,
     FC_CUDA_GROUP_NARROW,
@@ -82,10 +83,10 @@ static inline bool fc_cuda_on_tensor_cores(const fc_class *cls) {
     return cls->cuda.kind == FC_CUDA_DOT && fc_cuda_tile_of(cls)->tensor;
 }
 static inline unsigned fc_cuda_piece_rows(const fc_cuda_tile *t) {
-    return t->tensor ? 16 : 64;
+    return t->tensor ? 16 : 4 * t->lines;
 }
 static inline unsigned fc_cuda_piece_columns(const fc_cuda_tile *t) {
-    return t->tensor ? 8 : 16;
+    return t->tensor ? 8 : FC_CUDA_THREADS / t->lines;
 }
 static inline unsigned fc_cuda_tile_rows(const fc_cuda_tile *t) {
     return fc_cuda_piece_rows(t) * t->down * t->high;
@@ -95,6 +96,9 @@ static inline unsigned fc_cuda_tile_columns(const fc_cuda_tile *t) {
 }
 static inline unsigned fc_cuda_tile_accumulators(const fc_cuda_tile *t) { /* of a thread */
     return 4u * t->high * t->wide;
+}
+static inline unsigned fc_cuda_tile_results(const fc_cuda_tile *t) {
+    return fc_cuda_tile_rows(t) * fc_cuda_tile_columns(t);
 }
 /* Steps that are asked for before they are needed. What a group multiplies is in use for a step
  * more. */
@@ -126,6 +130,9 @@ static inline unsigned fc_cuda_tile_room(const fc_cuda_tile *t, unsigned side, b
 /* Elements of a line of results in shared memory: pieces of tensor cores meet each bank once. */
 static inline unsigned fc_cuda_tile_turned(const fc_cuda_tile *t) {
     return fc_cuda_tile_columns(t) + (t->tensor ? 8u : 0u);
+}
+static inline unsigned fc_cuda_tile_places(const fc_cuda_tile *t) {
+    return fc_cuda_tile_rows(t) * fc_cuda_tile_turned(t);
 }
 /* The array that an operand is, without any work on it, or UINT32_MAX. */
 uint32_t fc_cuda_bare(const fc_code *c, fc_val operand);

@@ -653,6 +653,7 @@ static void contraction(fc_cuda_gen *g) {
             open(g, FC_LOOP_GRID, axis, axis + 1, 1, 1);
     side(g, FC_LOOP_GRID, false, fc_cuda_tile_rows(t), 1);
     side(g, FC_LOOP_GRID, true, columns, 1);
+    if (g->cls->cuda.split) over_elements(g, FC_LOOP_GRID, FC_STEP_SPAN, 1);
     const uint32_t depth = g->loops.depth;
     leaf(g, FC_LEAF_CLEAR, 0);
     over_elements(g, FC_LOOP_SERIAL, fc_cuda_tile_chunk(t), 1);
@@ -663,6 +664,10 @@ static void contraction(fc_cuda_gen *g) {
     leaf(g, FC_LEAF_PUSH, 0);
     close(g, 1);
     leaf(g, FC_LEAF_FOLD, 0);
+    if (g->cls->cuda.split) {
+        leaf(g, FC_LEAF_PUT, 0);
+        leaf(g, FC_LEAF_GET, 0);
+    }
     side(g, FC_LOOP_SERIAL, false, rows, 1)->way = FC_LOOP_STAGED;
     side(g, FC_LOOP_SERIAL, false, turn, 1);
     side(g, FC_LOOP_BLOCK, false, 1, turn);

@@ -90,7 +90,8 @@ static void begin_eights(const fc_dot *d, const fc_dot_side *x) {
     if (x->axis < g->np)
         fc_cuda_line(t, "const ix i%u = %s + (ix)%s_%s;", x->axis, x->at, x->name, at);
     if (other->axis < g->np) fc_cuda_line(t, "const ix i%u = 0;", other->axis);
-    fc_cuda_line(t, "const ix j0 = (ix)%s_%s;", x->name, x->by_k ? "in" : "line");
+    fc_cuda_line(t, "const ix j0 = %s(ix)%s_%s;", fc_dot_first(d), x->name,
+                 x->by_k ? "in" : "line");
     fc_cuda_bases(g, g->axes);
     fc_cuda_line(t, "%s = a%u + b%u;", x->name, (unsigned)g->k->accesses.at[a].buffer, (unsigned)a);
     fc_cuda_line(t, "}");

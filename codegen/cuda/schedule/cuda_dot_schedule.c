@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_dot_schedule.c - contractions in tiles (cuda_dot.c): the larger tiles where there are enough
- * of them for all SMs. As many blocks as run at the same time walk over them: each has its own
- * levels in the workspace.
+ * of them for all SMs, or enough parts of k (cuda_dot_parts.c). As many blocks as run at the same
+ * time walk over them: each has its own levels in the workspace.
  *
  * 16-bit operands go to tensor cores, whatever their sizes: which bits a result has must not depend
  * on how many others there are. So an axis of columns is any that one operand alone moves along,
@@ -82,8 +82,11 @@ static uint16_t stages_for(const fc_machine *m, const fc_cuda_tile *t) {
 static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                       fc_cuda_tile_size tile, fc_class *cls, fc_launch *l) {
     const fc_cuda_tile *t = &fc_cuda_tiles[tile];
-    const int64_t tiles = tiles_of(cls, n, tile),
+    const int64_t tiles = tiles_of(cls, n, tile), span = fc_cuda_dot_span(m, t, tiles, n->count),
+                  parts = n->count ? fc_ceil_div(n->count, span) : 1, items = tiles * parts,
                   together = (int64_t)m->sm_count * (t->tensor && !t->group ? 2 : t->blocks);
+    const unsigned levels = fc_dot_levels(n->count < span ? n->count : span, fc_cuda_tile_chunk(t)),
+                   bytes = bytes_of(k, cls);
     cls->cuda.dot_tile = (uint16_t)tile;
     cls->cuda.dot_stages = t->stages;
     if (t->tensor) {
@@ -91,11 +94,15 @@ static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
         l->shared_bytes = cls->cuda.dot_stages * stage_bytes(t) + (t->group ? GROUP_ALIGN : 0);
     }
     l->block[0] = FC_CUDA_THREADS;
-    l->grid[0] = (uint64_t)(tiles < together ? tiles : together);
-    l->spans = fc_dot_levels(n->count, fc_cuda_tile_chunk(t));
-    l->span = tiles;
-    l->workspace_bytes = (size_t)l->grid[0] * (size_t)l->spans * fc_cuda_tile_accumulators(t) *
-                         FC_CUDA_THREADS * bytes_of(k, cls);
+    l->grid[0] = (uint64_t)(items < together ? items : together);
+    l->workspace_bytes =
+        (size_t)l->grid[0] * levels * fc_cuda_tile_accumulators(t) * FC_CUDA_THREADS * bytes;
+    cls->cuda.split = parts > 1 ? FC_CUDA_SPLIT : FC_CUDA_WHOLE;
+    cls->cuda.dot_parts = (uint16_t)(parts > 1 ? fc_cuda_pow2_up(parts) : 0);
+    l->spans = parts > 1 ? parts : levels;
+    l->span = parts > 1 ? span : tiles;
+    l->tickets = parts > 1 ? (uint32_t)tiles : 0;
+    if (parts > 1) l->workspace_bytes += (size_t)items * fc_cuda_tile_places(t) * bytes;
 }
 
 /* Neighbours along the columns that a thread takes behind the product: what fills 16 bytes of the
@@ -134,31 +141,30 @@ static void find_axes(const fc_nest *n, const fc_dot_axes *of, fc_class *cls) {
     cls->cuda.dot_swapped = swapped;
 }
 
-/* On tensor cores: the tile whose results take an SM the least time, those past the edges, too. */
-static fc_cuda_tile_size cheapest(const fc_machine *m, const fc_nest *n, const fc_class *cls) {
-    fc_cuda_tile_size best = FC_CUDA_TILE_SMALL;
-    int64_t least = INT64_MAX;
+/* Whether a product can take a tile: groups need shared memory for three steps, accumulators of 64
+ * bits have registers in small tiles of chains only. */
+static bool may_take(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
+                     fc_cuda_tile_size tile, bool tensor) {
+    const fc_cuda_tile *t = &fc_cuda_tiles[tile];
+    if (t->tensor != tensor || !t->cost) return false;
+    if (t->group) return m->sm_major == GROUPS && stages_for(m, t) >= 3;
+    return tensor || tile == FC_CUDA_FMA_SMALL || bytes_of(k, cls) == 4;
+}
+
+/* The one that takes least; with one row or a few on tensor cores, the flat one. */
+static fc_cuda_tile_size tile_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                 const fc_class *cls, bool tensor) {
+    fc_cuda_tile_size best = FC_CUDA_TILE_FLAT;
+    double least = 0;
+    if (tensor && size_of(n, cls->cuda.dot_axis) <= FLAT_ROWS) return best;
     for (fc_cuda_tile_size i = 0; i < FC_CUDA_TILES; i++) {
-        const fc_cuda_tile *t = &fc_cuda_tiles[i];
-        if (!t->cost || (t->group && (m->sm_major != GROUPS || stages_for(m, t) < 3))) continue;
-        const int64_t cost = fc_ceil_div(tiles_of(cls, n, i), m->sm_count) * fc_cuda_tile_rows(t) *
-                             fc_cuda_tile_columns(t) * t->cost;
-        if (cost >= least) continue;
+        if (!may_take(m, k, cls, i, tensor)) continue;
+        const double cost = fc_cuda_dot_cost(m, &fc_cuda_tiles[i], tiles_of(cls, n, i), n->count);
+        if (best != FC_CUDA_TILE_FLAT && cost >= least) continue;
         least = cost;
         best = i;
     }
     return best;
-}
-
-static fc_cuda_tile_size tile_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                                 const fc_class *cls, bool tensor) {
-    if (tensor)
-        return size_of(n, cls->cuda.dot_axis) <= FLAT_ROWS ? FC_CUDA_TILE_FLAT
-                                                           : cheapest(m, n, cls);
-    const int64_t large = tiles_of(cls, n, FC_CUDA_FMA_LARGE),
-                  small = tiles_of(cls, n, FC_CUDA_FMA_SMALL);
-    return bytes_of(k, cls) == 4 && large >= m->sm_count && large * 3 <= small ? FC_CUDA_FMA_LARGE
-                                                                               : FC_CUDA_FMA_SMALL;
 }
 
 fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
@@ -173,8 +179,10 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
     } else {
         if (!of.found || (n->extent[of.down] <= MATRIX && n->extent[n->np - 1] <= MATRIX))
             return FUSEC_OK;
-        cls->cuda.dot_axis = (uint16_t)of.down;
-        cls->cuda.dot_across = (uint16_t)(n->np - 1);
+        const bool few = n->extent[n->np - 1] <= FLAT_ROWS; /* columns: then they are the rows */
+        cls->cuda.dot_axis = (uint16_t)(few ? n->np - 1 : of.down);
+        cls->cuda.dot_across = (uint16_t)(few ? of.down : n->np - 1);
+        cls->cuda.dot_swapped = few;
         cls->cuda.dot_narrow = fc_dot_has_bytes(k, n->count) || fc_dot_is_low(k);
     }
     const bool swapped = cls->cuda.dot_swapped;

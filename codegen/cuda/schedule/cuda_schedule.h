@@ -42,6 +42,10 @@ bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
 fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                   uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *l,
                                   fc_error *e);
+/* cuda_dot_parts.c: how many of `count` elements of k a block takes of a tile, `count` or less: as
+ * many chunks as a subtree has; what all tiles take, in a unit of its own. */
+int64_t fc_cuda_dot_span(const fc_machine *m, const fc_cuda_tile *t, int64_t tiles, int64_t count);
+double fc_cuda_dot_cost(const fc_machine *m, const fc_cuda_tile *t, int64_t tiles, int64_t count);
 bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                          fc_launch *l);
 fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
