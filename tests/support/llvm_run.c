@@ -50,7 +50,8 @@ fc_llvm_run *fc_llvm_run_open(unsigned number) {
     if (!r) return NULL;
     r->cpu = w->cpu;
     r->host_features = host.features;
-    r->bytes = w->bytes;
+    /* a machine of vectors of 64 bytes has AVX-512's instructions for them */
+    r->bytes = w->bytes > host.vector_bytes && !w->cpu ? host.vector_bytes : w->bytes;
     if (fc_llvm_open(&fc_libc_alloc, &r->llvm, &e) == FUSEC_OK) return r;
     free(r);
     return NULL;
