@@ -60,32 +60,32 @@ typedef enum fc_cuda_split {
     X(once)         /* thread: a row is at most one group */                                       \
     X(rect_rows)    /* rect: rows along the outer axis, */                                         \
     X(rect_columns) /* and neighbours along the inner one */                                       \
-    X(team)         /* one, loop: threads of a row, or of a gang's block; ring: of a phase */      \
-    X(iterations)   /* one: groups of a thread that make a chunk */                                \
-    X(own)          /* one: rows have blocks of their own */                                       \
-    X(ahead)        /* gang: the next row comes to shared memory while one works on this one */    \
-    X(warp_chunks)  /* ring: chunks of a warp */                                                   \
-    X(buffers)      /* ring: stage buffers of a block */                                           \
-    X(warps)        /* cluster: of a block */                                                      \
-    X(lane_slots)   /* cluster: chunks whose results a lane joins */                               \
-    X(blocks)       /* cluster: of it */                                                           \
-    X(across)       /* outer: threads of a block along x, of `vector` columns each */              \
-    X(runs)         /* outer: of a thread at most, if `full` exactly; 0: any number */             \
-    X(transposed)   /* outer: loads of a warp pass through shared memory */                        \
-    X(staged)       /* scan: elements and results pass through shared memory */                    \
-    X(columns)      /* scan: a block has 32 columns, 8 runs of each at a time */                   \
-    X(block_rows)   /* scan: a block has a row; else a thread */                                   \
-    X(dot_axis)     /* dot: of the rows of a tile; the number of kept axes if there are none */    \
-    X(dot_across)   /* dot: of the columns, likewise */                                            \
-    X(dot_tile)     /* dot: which of fc_cuda_tiles */                                              \
-    X(dot_swapped)  /* dot: the columns are of the kernel's left operand */                        \
-    X(dot_stages)   /* dot: steps of k in shared memory */                                         \
-    X(dot_parts)    /* dot: of k, that blocks share; rounded up to a power of two; 0: no split */  \
-    X(dot_narrow)   /* dot: of integers whose sums, or what is looked at of them, have 32 bits */  \
-    X(dot_left)     /* dot: how the operand of the rows is read, fc_cuda_reads, */                 \
-    X(dot_right)    /* and that of the columns */                                                  \
-    X(roomy)        /* registers need not do for other blocks of the SM */                         \
-    X(large)        /* its arrays are more than the L2 holds */
+    X(team)        /* one, loop: threads of a row, or of a gang's block; ring: of a phase; scan */ \
+    X(iterations)  /* one: groups of a thread that make a chunk */                                 \
+    X(own)         /* one: rows have blocks of their own */                                        \
+    X(ahead)       /* gang: the next row comes to shared memory while one works on this one */     \
+    X(warp_chunks) /* ring: chunks of a warp */                                                    \
+    X(buffers)     /* ring: stage buffers of a block */                                            \
+    X(warps)       /* cluster: of a block */                                                       \
+    X(lane_slots)  /* cluster: chunks whose results a lane joins */                                \
+    X(blocks)      /* cluster: of it */                                                            \
+    X(across)      /* outer: threads of a block along x, of `vector` columns each */               \
+    X(runs)        /* outer: of a thread at most, if `full` exactly; 0: any number */              \
+    X(transposed)  /* outer: loads of a warp pass through shared memory */                         \
+    X(staged)      /* scan: elements and results pass through shared memory */                     \
+    X(columns)     /* scan: a block has 32 columns, 8 runs of each at a time */                    \
+    X(block_rows)  /* scan: a block has a row; else a thread */                                    \
+    X(dot_axis)    /* dot: of the rows of a tile; the number of kept axes if there are none */     \
+    X(dot_across)  /* dot: of the columns, likewise */                                             \
+    X(dot_tile)    /* dot: which of fc_cuda_tiles */                                               \
+    X(dot_swapped) /* dot: the columns are of the kernel's left operand */                         \
+    X(dot_stages)  /* dot: steps of k in shared memory */                                          \
+    X(dot_parts)   /* dot: of k, that blocks share; rounded up to a power of two; 0: no split */   \
+    X(dot_narrow)  /* dot: of integers whose sums, or what is looked at of them, have 32 bits */   \
+    X(dot_left)    /* dot: how the operand of the rows is read, fc_cuda_reads, */                  \
+    X(dot_right)   /* and that of the columns */                                                   \
+    X(roomy)       /* registers need not do for other blocks of the SM */                          \
+    X(large)       /* its arrays are more than the L2 holds */
 
 /* ---- CPU ------------------------------------------------------------------------------------- */
 

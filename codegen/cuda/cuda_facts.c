@@ -81,6 +81,7 @@ unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
     case FC_CUDA_CLUSTER: return 32u * cls->cuda.warps;
     case FC_CUDA_ONE:
     case FC_CUDA_LOOP: return fc_cuda_block(cls);
+    case FC_CUDA_SCAN: return fc_cuda_scan_threads(cls);
     default: return FC_CUDA_THREADS;
     }
 }

@@ -15,8 +15,16 @@ enum {
     FC_CUDA_SCAN_COLUMNS = 32, /* of a block that goes down columns, and its runs of each */
     FC_CUDA_SCAN_DOWN = FC_CUDA_THREADS / FC_CUDA_SCAN_COLUMNS,
     FC_CUDA_SCAN_TILE = FC_CUDA_THREADS * FC_RUN
-};                           /* elements of a row that a block scans at once */
+};                           /* elements of a row that a block scans at once, at most */
 enum { FC_CUDA_LINE = 128 }; /* bytes that DRAM, caches and bulk copies move at once */
+
+/* Threads of a block that scans, and elements of a row that it scans at once. */
+static inline unsigned fc_cuda_scan_threads(const fc_class *cls) {
+    return cls->cuda.block_rows ? cls->cuda.team : (unsigned)FC_CUDA_THREADS;
+}
+static inline unsigned fc_cuda_scan_tile(const fc_class *cls) {
+    return fc_cuda_scan_threads(cls) * FC_RUN;
+}
 
 /* Whether parts of rows come to shared memory by bulk copies. */
 static inline bool fc_cuda_has_places(const fc_class *cls) {

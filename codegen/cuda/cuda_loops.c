@@ -566,7 +566,7 @@ static void prefixes(fc_cuda_gen *g) {
  * with what is before it in front. */
 static void tile_of_runs(fc_cuda_gen *g) {
     over_elements(g, FC_LOOP_BLOCK, FC_RUN,
-                  g->cls->cuda.columns ? FC_CUDA_SCAN_DOWN : FC_CUDA_THREADS);
+                  g->cls->cuda.columns ? FC_CUDA_SCAN_DOWN : fc_cuda_scan_threads(g->cls));
     leaf(g, FC_LEAF_START, 0);
     over_run(g);
     element(g, 0);
@@ -581,14 +581,14 @@ static void scan(fc_cuda_gen *g) {
                down = g->cls->cuda.columns;
     const uint32_t rows = many || one ? 1 : down ? FC_CUDA_SCAN_COLUMNS : FC_CUDA_THREADS;
     open(g, FC_LOOP_GRID, 0, g->np, rows, 1);
-    if (many) over_elements(g, FC_LOOP_GRID, FC_CUDA_SCAN_TILE, 1)->way = FC_LOOP_TICKET;
+    if (many) over_elements(g, FC_LOOP_GRID, fc_cuda_scan_tile(g->cls), 1)->way = FC_LOOP_TICKET;
     if (rows > 1) open(g, FC_LOOP_BLOCK, 0, g->np, 1, rows);
     leaf(g, FC_LEAF_ROW, 0);
     leaf(g, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
     leaf(g, FC_LEAF_CLEAR, 0);
     if (!many)
         over_elements(g, FC_LOOP_SERIAL,
-                      one    ? FC_CUDA_SCAN_TILE
+                      one    ? fc_cuda_scan_tile(g->cls)
                       : down ? FC_CUDA_SCAN_DOWN * FC_RUN
                              : FC_RUN,
                       1);

@@ -269,8 +269,8 @@ static void rect_row(fc_cuda_gen *g, const fc_loop *n) {
 static void take_tile(fc_cuda_gen *g) {
     fc_cuda_text *t = &g->t;
     const unsigned words = fc_cuda_all_words(g->k);
-    fc_cuda_line(t, "const unsigned int tiles = (unsigned int)((count + %d) / %d);",
-                 FC_CUDA_SCAN_TILE - 1, FC_CUDA_SCAN_TILE);
+    fc_cuda_line(t, "const unsigned int tiles = (unsigned int)((count + %u) / %u);",
+                 fc_cuda_scan_tile(g->cls) - 1, fc_cuda_scan_tile(g->cls));
     fc_cuda_line(t, "unsigned int *const ticket = (unsigned int *)((p.w[%u] + 7) / 8 * 8);",
                  (unsigned)g->l.extra + FC_PB_TICKETS);
     fc_cuda_line(t, "__shared__ unsigned int taken;");
@@ -317,7 +317,9 @@ static void scan_place(fc_cuda_gen *g) {
     }
     if (one) fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.x;");
     if (many) take_tile(g);
-    if (shared) FC_EACH_REDUCTION(g, 0, "__shared__ red%u tree%u[%d];", r, r, 2 * FC_CUDA_THREADS);
+    if (shared)
+        FC_EACH_REDUCTION(g, 0, "__shared__ red%u tree%u[%u];", r, r,
+                          2 * fc_cuda_scan_threads(g->cls));
     if (many) FC_EACH_REDUCTION(g, 0, "__shared__ red%u far%u[%d];", r, r, TILE_LEVELS);
     if (g->cls->cuda.staged) fc_cuda_scan_stage(g);
     fc_cuda_indices(g, 0, g->np, "row");

@@ -32,7 +32,7 @@ static void look_back(fc_cuda_gen *g) {
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         fc_cuda_line(&g->t,
                      "fc_look_back(slots + %u, %u, tiles, n, tree%u[%d], red%u_start(), far%u);",
-                     at, words, r, 2 * FC_CUDA_THREADS - 2, r, r);
+                     at, words, r, 2 * (int)fc_cuda_scan_threads(g->cls) - 2, r, r);
         at += fc_cuda_red_words(&g->k->reductions.at[r]);
     }
     fc_cuda_line(&g->t, "}");
@@ -50,7 +50,7 @@ void fc_cuda_scan_prefix(fc_cuda_walk *w) {
                           "const red%u before%u = fc_sum(far%u, n, fc_left%s<%d>(tree%u, "
                           "red%u_start()), thread != 0);",
                           r, r, r, down ? "_columns" : "",
-                          down ? FC_CUDA_SCAN_DOWN : FC_CUDA_THREADS, r, r);
+                          down ? FC_CUDA_SCAN_DOWN : (int)fc_cuda_scan_threads(g->cls), r, r);
     } else {
         FC_EACH_REDUCTION(g, 0, "const red%u before%u = fc_sum(far%u, n, red%u_start());", r, r, r,
                           r);
@@ -87,7 +87,7 @@ void fc_cuda_scan_stage(fc_cuda_gen *g) {
         fc_str_add(g->t.out, " };\n");
         fc_cuda_line(&g->t, "__shared__ fc_staged<of%u, %s> stage%u[%d];", r,
                      fc_cuda_red_result_type(g, r, (char[16]){0}), r,
-                     FC_CUDA_SCAN_TILE + FC_CUDA_SCAN_TILE / FC_RUN);
+                     (int)(fc_cuda_scan_tile(g->cls) + fc_cuda_scan_threads(g->cls)));
     }
 }
 
@@ -102,12 +102,13 @@ static void side_by_side(fc_cuda_walk *w, unsigned phase, bool results) {
     fc_cuda_slice(g, phase, FC_POINT);
     fc_cuda_line(t, "#pragma unroll 1");
     fc_cuda_line(t, "for (int h = 0; h < %d && tile + h * %d < stop; h += %d) {", FC_RUN,
-                 FC_CUDA_THREADS, (int)BATCH);
+                 (int)fc_cuda_scan_threads(g->cls), (int)BATCH);
     fc_cuda_group_declare(g, &gr, BATCH, false);
     for (int part = 0; part < 2; part++) {
         fc_cuda_line(t, "#pragma unroll");
         fc_cuda_line(t, "for (int u = 0; u < %d; u++) {", (int)BATCH);
-        fc_cuda_line(t, "const int in_tile = (h + u) * %d + (int)thread;", FC_CUDA_THREADS);
+        fc_cuda_line(t, "const int in_tile = (h + u) * %d + (int)thread;",
+                     (int)fc_cuda_scan_threads(g->cls));
         fc_cuda_line(t, "const ix k = tile + in_tile;");
         if (part == 0) {
             fc_cuda_group_load(g, &gr, false);
@@ -160,7 +161,7 @@ void fc_cuda_scan_staged(fc_cuda_walk *w) {
     if (!w->prefixed) {
         fc_cuda_line(&g->t, "const ix tile = begin - (ix)thread * %d;", FC_RUN);
         fc_cuda_line(&g->t, "const ix stop = tile + %d < count ? tile + %d : count;",
-                     FC_CUDA_SCAN_TILE, FC_CUDA_SCAN_TILE);
+                     (int)fc_cuda_scan_tile(g->cls), (int)fc_cuda_scan_tile(g->cls));
         if (!many) fc_cuda_line(&g->t, "__syncthreads();"); /* the tile before has been stored */
         side_by_side(w, 0, false);
         fc_cuda_line(&g->t, "__syncthreads();");

@@ -428,9 +428,9 @@ static void join(fc_cuda_walk *w, const fc_loop *n) {
     } else if (columns) {
         fc_columns_join(&w->o, s, fc_cuda_any_counts(g->k, s));
     } else if (is(w, FC_CUDA_SCAN)) {
-        FC_EACH_REDUCTION(g, 0, "fc_grow%s<%d>(tree%u, w%u);",
-                          g->cls->cuda.columns ? "_columns" : "",
-                          g->cls->cuda.columns ? FC_CUDA_SCAN_DOWN : FC_CUDA_THREADS, r, r);
+        FC_EACH_REDUCTION(
+            g, 0, "fc_grow%s<%u>(tree%u, w%u);", g->cls->cuda.columns ? "_columns" : "",
+            g->cls->cuda.columns ? FC_CUDA_SCAN_DOWN : fc_cuda_scan_threads(g->cls), r, r);
     } else if (n->over == FC_LOOP_WARP) {
         fc_inner_join_warps(&w->in, s, "m");
     } else if (n->over == FC_LOOP_GRID) {
@@ -456,7 +456,8 @@ static void push(fc_cuda_walk *w, const fc_loop *n) {
         break;
     case FC_CUDA_SCAN:
         if (g->cls->cuda.block_rows) {
-            FC_EACH_REDUCTION(g, 0, "fc_put(far%u, tree%u[%d], n);", r, r, 2 * FC_CUDA_THREADS - 2);
+            FC_EACH_REDUCTION(g, 0, "fc_put(far%u, tree%u[%u], n);", r, r,
+                              2 * fc_cuda_scan_threads(g->cls) - 2);
             fc_cuda_line(&g->t, "__syncthreads();");
         } else if (g->cls->cuda.columns) {
             FC_EACH_REDUCTION(g, 0, "fc_put(far%u, tree%u[%d + (threadIdx.x & 31)], n);", r, r,

@@ -114,13 +114,23 @@ FC_INLINE R fc_filled(const R (&near)[N], unsigned int n, R x) {
 //@ scan
 // The tree over the N threads of a block, level by level in shared memory: tree[0..N) the leaves, then their pairs.
 template <int N, typename R> FC_INLINE void fc_grow(R *tree, const R &leaf) {
-    tree[threadIdx.x] = leaf;
-    __syncthreads();
-    for (unsigned int n = N / 2, from = 0; n; from += 2 * n, n /= 2) {
-        if (threadIdx.x < n)
-            tree[from + 2 * n + threadIdx.x] = fc_join(tree[from + 2 * threadIdx.x], tree[from + 2 * threadIdx.x + 1]);
-        __syncthreads();
+    const unsigned int t = threadIdx.x, lane = t % 32;
+    unsigned int from = 0, n = N / 2;
+    tree[t] = leaf;
+    __syncwarp();
+    for (unsigned int each = 16; each; from += 2 * n, n /= 2, each /= 2) { // a warp's own leaves
+        const unsigned int at = t / 32 * each + lane;
+        if (lane < each) tree[from + 2 * n + at] = fc_join(tree[from + 2 * at], tree[from + 2 * at + 1]);
+        __syncwarp();
     }
+    if (n) {
+        __syncthreads();
+        for (; n && t < 32; from += 2 * n, n /= 2) {
+            if (t < n) tree[from + 2 * n + t] = fc_join(tree[from + 2 * t], tree[from + 2 * t + 1]);
+            __syncwarp();
+        }
+    }
+    __syncthreads();
 }
 /* what is left of this thread, nested from the latest to the earliest subtree */
 template <int N, typename R> FC_INLINE R fc_left(const R *tree, R start) {

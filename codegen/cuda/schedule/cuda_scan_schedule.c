@@ -3,6 +3,7 @@
  * lie side by side. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
 
+enum { ROW_THREADS = 128 };     /* of a row; fewer where elements take more shared memory */
 enum { SHORT_ROW = 128 };       /* elements */
 enum { TREE_BYTES = 40 << 10 }; /* of shared memory */
 enum { SHARED_BYTES = 47 << 10, FAR_LEVELS = 20 };
@@ -76,19 +77,28 @@ static bool shares_rows(const fc_machine *m, const fc_kernel *k, const fc_nest *
            n->rows <= MOST_TILES / tiles && back_tickets(k, n) <= MOST_TICKETS;
 }
 
+/* As many as have a run each of a short row. Other blocks run while these wait for each other. */
+static uint16_t threads_of(const fc_kernel *k, const fc_nest *n) {
+    unsigned threads = staged_bytes(k) > 4 ? ROW_THREADS / 2 : ROW_THREADS;
+    while (threads > 32 && (int64_t)threads / 2 * FC_RUN >= n->count) threads /= 2;
+    return (uint16_t)threads;
+}
+
 void fc_cuda_scan_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                            fc_launch *l) {
     cls->cuda.kind = FC_CUDA_SCAN;
     cls->cuda.block_rows = along_rows(k, n, cls) && n->count > SHORT_ROW && trees_fit(k);
     cls->cuda.staged = cls->cuda.block_rows && stage_fits(k);
-    l->block[0] = FC_CUDA_THREADS;
+    if (cls->cuda.block_rows) cls->cuda.team = threads_of(k, n);
     cls->cuda.columns = !along_rows(k, n, cls) && n->count >= LONG_COLUMN &&
                         n->rows < (int64_t)FEW_COLUMNS * m->sm_count && trees_fit(k);
     l->grid[0] = (uint64_t)fc_ceil_div(n->rows, cls->cuda.block_rows ? 1
                                                 : cls->cuda.columns  ? FC_CUDA_SCAN_COLUMNS
                                                                      : FC_CUDA_THREADS);
+    l->block[0] = fc_cuda_scan_threads(cls);
     if (!cls->cuda.block_rows || !shares_rows(m, k, n)) return;
     cls->cuda.split = FC_CUDA_BACK;
+    l->block[0] = cls->cuda.team = FC_CUDA_THREADS;
     l->grid[0] = (uint64_t)(n->rows * fc_ceil_div(n->count, FC_CUDA_SCAN_TILE));
     l->tickets = (uint32_t)back_tickets(k, n);
 }
