@@ -126,22 +126,89 @@ static uint32_t accesses_block(fc_image *m, const fc_kernel *k) {
     return b;
 }
 
+/* What a copy of a code points to, at `at` of a block. */
+static void code_pointers(fc_image *m, uint32_t b, size_t at, const fc_code *c) {
+    fc_image_point_symbol(m, b, at + offsetof(fc_code, alloc), "fc_libc_alloc");
+    fc_image_point(m, b, at + offsetof(fc_code, ins.at), VEC(m, &c->ins));
+}
+
+static fc_code bare_code(const fc_code *c) {
+    fc_code copy = *c;
+    copy.slots = NULL;
+    copy.nslots = 0;
+    copy.rewrite = NULL;
+    return copy;
+}
+
+/* The record of a reduction by a definition. */
+static uint32_t record_block(fc_image *m, const fc_record *r) {
+    fc_record copy = *r;
+    copy.code = bare_code(&r->code);
+    const uint32_t b = fc_image_add(m, &copy, sizeof copy);
+    code_pointers(m, b, offsetof(fc_record, code), &r->code);
+    return b;
+}
+
+static uint32_t rounds_block(fc_image *m, const fc_rounds *r) {
+    fc_rounds copy = *r;
+    copy.code = bare_code(&r->code);
+    const uint32_t b = fc_image_add(m, &copy, sizeof copy);
+    code_pointers(m, b, offsetof(fc_rounds, code), &r->code);
+    return b;
+}
+
+/* A block of `n` pointers; FC_NO_BLOCK for none. */
+static uint32_t pointers_block(fc_image *m, size_t n) {
+    uint32_t b = FC_NO_BLOCK;
+    void **none = n ? fc_calloc(m->alloc, n, sizeof *none) : NULL;
+    m->oom |= n && !none;
+    if (none) b = fc_image_add(m, none, n * sizeof *none);
+    fc_free(m->alloc, none);
+    return b;
+}
+
+static uint32_t loops_block(fc_image *m, const fc_kernel *k) {
+    const uint32_t b = pointers_block(m, k->loops.len);
+    for (size_t i = 0; i < k->loops.len; i++)
+        fc_image_point(m, b, i * sizeof(void *), rounds_block(m, k->loops.at[i]));
+    return b;
+}
+
+static uint32_t records_block(fc_image *m, const fc_kernel *k) {
+    const uint32_t b = pointers_block(m, k->records.len);
+    for (size_t i = 0; i < k->records.len; i++)
+        fc_image_point(m, b, i * sizeof(void *), record_block(m, k->records.at[i]));
+    return b;
+}
+
+static uint32_t reductions_block(fc_image *m, const fc_kernel *k) {
+    const uint32_t b = VEC(m, &k->reductions);
+    for (size_t i = 0; i < k->reductions.len; i++) {
+        const fc_record *r = k->reductions.at[i].record;
+        fc_image_point(m, b, i * sizeof(fc_reduction) + offsetof(fc_reduction, record),
+                       r ? record_block(m, r) : FC_NO_BLOCK);
+    }
+    return b;
+}
+
 static uint32_t kernel_block(fc_image *m, const fc_kernel *k) {
     fc_kernel copy = *k;
-    copy.code.slots = NULL;
-    copy.code.nslots = 0;
-    copy.code.rewrite = NULL;
+    copy.code = bare_code(&k->code);
+    copy.places.len = 0;
     memset(&copy.arena, 0, sizeof copy.arena);
     const uint32_t b = fc_image_add(m, &copy, sizeof copy);
-    fc_image_point_symbol(m, b, offsetof(fc_kernel, code.alloc), "fc_libc_alloc");
-    fc_image_point(m, b, offsetof(fc_kernel, code.ins.at), VEC(m, &k->code.ins));
+    code_pointers(m, b, offsetof(fc_kernel, code), &k->code);
     fc_image_point(m, b, offsetof(fc_kernel, accesses.at), accesses_block(m, k));
-    fc_image_point(m, b, offsetof(fc_kernel, reductions.at), VEC(m, &k->reductions));
+    fc_image_point(m, b, offsetof(fc_kernel, reductions.at), reductions_block(m, k));
     fc_image_point(m, b, offsetof(fc_kernel, stores.at), VEC(m, &k->stores));
     fc_image_point(m, b, offsetof(fc_kernel, updates.at), VEC(m, &k->updates));
     fc_image_point(m, b, offsetof(fc_kernel, params.at), VEC(m, &k->params));
     fc_image_point(m, b, offsetof(fc_kernel, args.at), VEC(m, &k->args));
     fc_image_point(m, b, offsetof(fc_kernel, checks.at), VEC(m, &k->checks));
+    fc_image_point(m, b, offsetof(fc_kernel, records.at), records_block(m, k));
+    fc_image_point(m, b, offsetof(fc_kernel, loops.at), loops_block(m, k));
+    fc_image_point(m, b, offsetof(fc_kernel, externs.at), FC_NO_BLOCK);
+    fc_image_point(m, b, offsetof(fc_kernel, places.at), FC_NO_BLOCK);
     return b;
 }
 

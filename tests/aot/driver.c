@@ -160,6 +160,16 @@ static void one(int64_t n, int64_t m) {
     r = program_spin(env, n, in[0].data, in[1].data, out[0].data);
     compare("spin", r, 2, in, 1, out);
 
+    make(&in[0], 1, n, 1, FUSEC_F32, 17, 0);
+    make(&out[0], 1, n, 1, FUSEC_I32, 0, 0);
+    r = program_rounds(env, n, in[0].data, out[0].data);
+    compare("rounds", r, 1, in, 1, out);
+
+    make(&in[0], 2, n, m, FUSEC_F32, 18, 0);
+    make(&out[0], 1, n, 1, FUSEC_F32, 0, 0);
+    r = program_largest(env, n, m, in[0].data, out[0].data);
+    compare("largest", r, 1, in, 1, out);
+
     if (n < 1) return;
     make(&in[0], 1, n, 1, FUSEC_F32, 12, 0);
     make(&in[1], 1, n - 1, 1, FUSEC_F32, 13, 0);
