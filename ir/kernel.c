@@ -350,6 +350,13 @@ void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value) {
         out_of_memory(k);
 }
 
+bool fc_access_moves(const fc_access *a, int32_t axis) {
+    for (uint32_t i = 0; i < a->rank; i++)
+        for (const fc_map *m = &a->map[i]; m; m = m->next)
+            if (m->axis == axis && m->step) return true;
+    return false;
+}
+
 bool fc_can_update(fc_op op, fusec_dtype t) {
     if (op == FC_OP_NONE) return true;
     const bool whole = fc_is_int(t) && t != FUSEC_BOOL && fc_dtypes[t].bytes >= 4;

@@ -101,6 +101,8 @@ typedef struct fc_access {
     const fc_dim *shape; /* of the dense row-major array behind the argument */
     const fc_map *map;   /* one for each axis of it */
 } fc_access;
+/* Whether an access moves along a kernel axis for some sizes. */
+bool fc_access_moves(const fc_access *a, int32_t axis);
 
 /* A reduction of the user's: records of `n` values, which are accumulator, element and result
  * alike, and the code that makes one of two. `code` has operands FC_OP_ARG: value c of the earlier

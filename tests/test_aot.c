@@ -177,13 +177,14 @@ FC_TEST(aot, mistakes) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "cp '%s/tests/aot/program.fuse' .", FUSEC_SOURCE_DIR);
     EXPECT_RUN(sh, 2, "fusec build program.fuse -o out --emit header,nosuch");
-    EXPECT_RUN(sh, 3, "fusec build program.fuse -o out --arch sm_90");
-    FC_EXPECT_CONTAINS(sh.err, "an object has code for levels of x86-64, not for sm_90");
+    EXPECT_RUN(sh, 3, "fusec build program.fuse -o out --arch armv8");
+    FC_EXPECT_CONTAINS(sh.err,
+                       "an object has code for levels of x86-64 and for GPUs, not for armv8");
     EXPECT_RUN(sh, 2, "fusec build program.fuse -o out --entry nosuch");
     if (build(&sh, "", "--emit header")) {
-        EXPECT_RUN(
-            sh, 4,
-            "PATH=$(dirname $(command -v fusec)) fusec build program.fuse -o out --emit obj");
+        EXPECT_RUN(sh, 4,
+                   "PATH=$(dirname $(command -v fusec)) fusec build program.fuse --entry soft -o "
+                   "out --emit obj");
         FC_EXPECT_CONTAINS(sh.err, "ld of binutils is needed");
     }
     shell_close(&sh);

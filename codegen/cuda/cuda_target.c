@@ -27,6 +27,7 @@ static uint32_t alike(const fc_kernel *k, const fc_class *cls, const fc_launch *
 
 const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
                                   .schedule = fc_cuda_schedule,
+                                  .schedule_plain = fc_cuda_schedule_plain,
                                   .emit = fc_cuda_emit,
                                   .smaller = fc_cuda_smaller,
                                   .alike = alike,

@@ -4,6 +4,7 @@
 #include "frontend/cli/emit.h"
 
 #include "ir/version.h"
+#include "runtime/compile/nvrtc.h"
 #include "runtime/cpuinfo.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -27,13 +28,15 @@ static char *word_of(const fc_alloc *alloc, const char *text, size_t n, bool upp
 static fusec_status add_level(fc_aot *a, const char *name, fc_error *e) {
     static const char *const names[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
     fc_aot_target t = {0};
+    if (fc_aot_add_gpu(a, name, e)) return FUSEC_OK;
+    if (e->code) return e->code;
     for (size_t i = 0; i < FC_COUNT(names); i++)
         if (!strcmp(names[i], name)) t.cpu = names[i];
     if (!t.cpu || !fc_cpu_level(name, &t.vector_bytes, &t.features) || a->nlevels == FC_AOT_LEVELS)
         return fc_fail(
             e, FUSEC_NOT_YET,
-            "an object has code for levels of x86-64, not for %.40s: --arch takes x86-64, "
-            "x86-64-v2, x86-64-v3 and x86-64-v4 here",
+            "an object has code for levels of x86-64 and for GPUs, not for %.40s: --arch takes "
+            "x86-64, x86-64-v2, x86-64-v3, x86-64-v4, and sm_90 or compute_90, here",
             name);
     int at = a->nlevels++;
     for (; at > 0 && a->levels[at - 1].features < t.features; at--)
@@ -56,7 +59,7 @@ static fusec_status read_levels(fc_aot *a, const char *list, fc_error *e) {
 }
 
 fusec_status fc_aot_open(fc_aot *a, fc_cli *c, const char *file, const char *prefix,
-                         const char *arch, fc_error *e) {
+                         const char *arch, bool cuda, fc_error *e) {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
     memset(a, 0, sizeof *a);
     a->cli = c;
@@ -71,7 +74,9 @@ fusec_status fc_aot_open(fc_aot *a, fc_cli *c, const char *file, const char *pre
     a->prefix = word_of(c->alloc, from, n, false);
     a->upper = word_of(c->alloc, from, n, true);
     if (!a->prefix || !a->upper) return fc_oom(e);
-    FC_TRY(read_levels(a, arch ? arch : "x86-64-v3,x86-64", e));
+    FC_TRY(read_levels(a, arch ? arch : "", e));
+    if (!a->nlevels) FC_TRY(read_levels(a, "x86-64-v3,x86-64", e));
+    if (cuda && !a->ngpus) FC_TRY(read_levels(a, "sm_90", e));
     return fc_context_new(&c->config, &a->ctx, e);
 }
 
@@ -86,6 +91,8 @@ void fc_aot_close(fc_aot *a) {
     fc_free(a->alloc, a->prefix);
     fc_free(a->alloc, a->upper);
     fc_llvm_close(a->lib);
+    fc_nvrtc_close(a->nvrtc);
+    fc_vec_free(a->alloc, &a->defs);
     fc_context_free(a->ctx);
     fc_arena_free(&a->arena);
 }
@@ -94,7 +101,7 @@ void fc_aot_close(fc_aot *a) {
 
 static fusec_status add(fc_aot *a, fc_job *s, const fc_plan *p, const fc_item *def,
                         const char *dtype, fc_error *e) {
-    uint32_t code[FC_AOT_LEVELS];
+    uint32_t code[FC_AOT_LEVELS], images;
     fc_str name;
     fc_str_init(&name, a->alloc);
     fc_str_printf(&name, "%s_%s_%s", a->prefix, fc_job_name(s), dtype ? dtype : "");
@@ -102,10 +109,13 @@ static fusec_status add(fc_aot *a, fc_job *s, const fc_plan *p, const fc_item *d
     for (int i = 0; !st && i < a->nlevels; i++)
         st = fc_aot_code_block(a, s, p, i, name.data, &code[i], e);
     fc_str_free(&name);
+    if (!st) st = fc_aot_cuda_block(a, s, p, &images, e);
     if (st) return st;
-    const uint32_t block = fc_aot_def_block(a, s, p, code);
-    if (a->image.oom) return fc_oom(e);
-    return fc_aot_function(a, s, def, dtype, block, e);
+    const uint32_t block = fc_aot_def_block(a, s, p, code, images);
+    if (a->image.oom || !fc_push(a->alloc, &a->defs, block)) return fc_oom(e);
+    size_t checks = 0;
+    for (size_t i = 0; i < p->steps.len; i++) checks += p->steps.at[i]->kernel.checks.len;
+    return fc_aot_function(a, s, def, dtype, block, checks, e);
 }
 
 fusec_status fc_aot_add(fc_aot *a, fc_job *s, const fc_item *def, const char *dtype, fc_error *e) {
@@ -155,6 +165,10 @@ static fusec_status write_json(fc_aot *a, const char *folder, fc_error *e) {
     fc_str_printf(&text, ",\"prefix\":\"%s\",\"levels\":[", a->prefix);
     for (int i = 0; i < a->nlevels; i++)
         fc_str_printf(&text, "%s\"%s\"", i ? "," : "", a->levels[i].cpu);
+    fc_str_add(&text, "],\"gpus\":[");
+    for (int i = 0; i < a->ngpus; i++)
+        fc_str_printf(&text, "%s\"%s_%d\"", i ? "," : "", a->gpus[i].ptx ? "compute" : "sm",
+                      a->gpus[i].cc);
     fc_str_printf(&text, "],\"functions\":[%s]}\n", a->json.data);
     text.oom |= a->json.oom;
     const fusec_status s = write_text(a, folder, ".json", &text, e);
@@ -172,10 +186,10 @@ static fusec_status write_cmake(fc_aot *a, const char *folder, unsigned what, fc
                   "add_library(%s INTERFACE)\ntarget_include_directories(%s INTERFACE %s)\n",
                   p, p, p, p, here);
     fc_str_printf(&text,
-                  what & FC_AOT_LIB  ? "target_link_libraries(%s INTERFACE %s/lib%s.a m)\n"
-                  : what & FC_AOT_SO ? "target_link_libraries(%s INTERFACE %s/lib%s.so)\n"
-                                     : "target_link_libraries(%s INTERFACE %s/%s.o m)\n",
-                  p, here, p);
+                  what & FC_AOT_LIB  ? "target_link_libraries(%s INTERFACE %s/lib%s.a m%s)\n"
+                  : what & FC_AOT_SO ? "target_link_libraries(%s INTERFACE %s/lib%s.so%s)\n"
+                                     : "target_link_libraries(%s INTERFACE %s/%s.o m%s)\n",
+                  p, here, p, a->ngpus && !(what & FC_AOT_SO) ? " ${CMAKE_DL_LIBS}" : "");
     const fusec_status s = write_text(a, folder, ".cmake", &text, e);
     fc_str_free(&text);
     return s;
@@ -189,26 +203,34 @@ static fusec_status write_pc(fc_aot *a, const char *folder, unsigned what, fc_er
                   "Version: " FC_VERSION "\nCflags: -I${prefix}\n",
                   a->prefix, a->file);
     fc_str_printf(&text,
-                  what & FC_AOT_LIB  ? "Libs: ${prefix}/lib%s.a -lm\n"
-                  : what & FC_AOT_SO ? "Libs: -L${prefix} -l%s\n"
-                                     : "Libs: ${prefix}/%s.o -lm\n",
-                  a->prefix);
+                  what & FC_AOT_LIB  ? "Libs: ${prefix}/lib%s.a -lm%s\n"
+                  : what & FC_AOT_SO ? "Libs: -L${prefix} -l%s%s\n"
+                                     : "Libs: ${prefix}/%s.o -lm%s\n",
+                  a->prefix, a->ngpus && !(what & FC_AOT_SO) ? " -ldl" : "");
     const fusec_status s = write_text(a, folder, ".pc", &text, e);
     fc_str_free(&text);
     return s;
 }
 
-/* int nn_abi(void) */
-static fusec_status add_abi(fc_aot *a, fc_error *e) {
+const char *fc_aot_name(fc_aot *a, fc_error *e, const char *fmt, ...) {
     fc_str name;
+    va_list ap;
     fc_str_init(&name, a->alloc);
-    fc_str_printf(&name, "%s_abi", a->prefix);
+    va_start(ap, fmt);
+    fc_str_vprintf(&name, fmt, ap);
+    va_end(ap);
     char *kept = name.oom ? NULL : fc_strdup(a->alloc, name.data);
     fc_str_free(&name);
-    if (!kept || !fc_push(a->alloc, &a->names, kept)) {
-        fc_free(a->alloc, kept);
-        return fc_oom(e);
-    }
+    if (kept && fc_push(a->alloc, &a->names, kept)) return kept;
+    fc_free(a->alloc, kept);
+    fc_oom(e);
+    return NULL;
+}
+
+/* int nn_abi(void) */
+static fusec_status add_abi(fc_aot *a, fc_error *e) {
+    const char *kept = fc_aot_name(a, e, "%s_abi", a->prefix);
+    if (!kept) return fc_oom(e);
     fc_str_printf(&a->functions, "define i32 @%s() {\n  ret i32 %d\n}\n", kept, FC_AOT_ABI);
     return FUSEC_OK;
 }
@@ -216,6 +238,7 @@ static fusec_status add_abi(fc_aot *a, fc_error *e) {
 static fusec_status write_code(fc_aot *a, const char *folder, unsigned what, fc_error *e) {
     fc_str text;
     FC_TRY(add_abi(a, e));
+    FC_TRY(fc_aot_cuda_functions(a, e));
     fc_str_init(&text, a->alloc);
     fc_str_add(&text, "@fc_libc_alloc = external constant i8\n"
                       "declare i32 @fusec_aot_call(ptr, ptr, ptr, ptr)\n");

@@ -237,14 +237,17 @@ static uint32_t levels_block(fc_aot *a, const uint32_t *code) {
     return b;
 }
 
-uint32_t fc_aot_def_block(fc_aot *a, const fc_job *s, const fc_plan *p, const uint32_t *code) {
+uint32_t fc_aot_def_block(fc_aot *a, const fc_job *s, const fc_plan *p, const uint32_t *code,
+                          uint32_t images) {
     fc_image *m = &a->image;
     fc_aot_def d = {.nconditions = p->graph.conditions.len,
                     .nin = p->graph.inputs.len,
                     .nout = p->graph.outputs.len,
                     .nbuffers = p->buffers.len,
                     .nkernels = p->steps.len,
-                    .nlevels = (uint64_t)a->nlevels};
+                    .nlevels = (uint64_t)a->nlevels,
+                    .nimages = (uint64_t)a->ngpus,
+                    .number = a->defs.len};
     const uint32_t sizes = sizes_block(m, s, &d.nsizes);
     const uint32_t b = fc_image_add(m, &d, sizeof d);
     fc_image_point(m, b, offsetof(fc_aot_def, dims), dims_block(m, &p->graph.dims));
@@ -253,5 +256,6 @@ uint32_t fc_aot_def_block(fc_aot *a, const fc_job *s, const fc_plan *p, const ui
     fc_image_point(m, b, offsetof(fc_aot_def, buffers), buffers_block(m, p));
     fc_image_point(m, b, offsetof(fc_aot_def, kernels), kernels_block(m, p));
     fc_image_point(m, b, offsetof(fc_aot_def, levels), levels_block(a, code));
+    fc_image_point(m, b, offsetof(fc_aot_def, images), images);
     return b;
 }

@@ -65,14 +65,16 @@ static bool by_value(const fc_job *s, fc_node n) {
            fc_dtypes[fc_at(&s->graph, n)->dtype].kind != FC_KIND_COMPLEX;
 }
 
-static void prototype(const fc_aot *a, const fc_job *s, const char *name, fc_str *out) {
+static void add_sizes(const fc_job *s, fc_str *out) {
     uint32_t sym[64];
     const uint32_t nsizes = fc_aot_sizes(s, sym, FC_COUNT(sym));
-    fc_str_printf(out, "int %s(const %s_env *env", name, a->prefix);
     for (uint32_t i = 0; i < nsizes && i < FC_COUNT(sym); i++) {
         fc_str_add(out, ", int64_t ");
         add_size(out, s->graph.dims.syms.at[sym[i]].name);
     }
+}
+
+static void add_arrays(const fc_job *s, fc_str *out) {
     for (size_t i = 0; i < s->graph.inputs.len; i++) {
         const fc_node n = input_node(s, (uint32_t)i);
         const bool scalar = by_value(s, n);
@@ -85,7 +87,21 @@ static void prototype(const fc_aot *a, const fc_job *s, const char *name, fc_str
         fc_str_printf(out, ", %s *", c_type(s, s->graph.outputs.at[i].node));
         add_name(out, r, is_parameter(s, r) ? "_out" : "");
     }
-    fc_str_add(out, ")");
+}
+
+/* Those of the CPU, then, where there is code for them, of GPUs. */
+static void prototypes(const fc_aot *a, const fc_job *s, const char *name, fc_str *out) {
+    fc_str_printf(out, "int %s(const %s_env *env", name, a->prefix);
+    add_sizes(s, out);
+    add_arrays(s, out);
+    fc_str_add(out, ");\n");
+    if (!a->ngpus) return;
+    fc_str_printf(out, "int %s_cuda(%s_cuda *cuda, void *stream", name, a->prefix);
+    add_sizes(s, out);
+    add_arrays(s, out);
+    fc_str_printf(out, ", void *scratch);\nint %s_cuda_scratch(%s_cuda *cuda", name, a->prefix);
+    add_sizes(s, out);
+    fc_str_add(out, ", size_t *bytes);\n");
 }
 
 /* The comment lines above the definition, without their marks. */
@@ -105,7 +121,8 @@ static void documentation(const fc_item *def, const fc_source *src, fc_str *out)
     }
 }
 
-static void words(const fc_aot *a, const fc_job *s, const fc_item *def, fc_str *out) {
+static void words(const fc_aot *a, const fc_job *s, const fc_item *def, size_t checks,
+                  fc_str *out) {
     fc_str title;
     uint32_t sym[64];
     const uint32_t n = fc_aot_sizes(s, sym, FC_COUNT(sym));
@@ -117,6 +134,12 @@ static void words(const fc_aot *a, const fc_job *s, const fc_item *def, fc_str *
     fc_str_printf(out, "\n/* %s\n", title.data);
     documentation(def, s->program.src, out);
     if (outer) fc_str_add(out, " * outer: the product of the leading axes.\n");
+    if (checks && a->ngpus)
+        fc_str_printf(
+            out,
+            " * An index outside its array: of the first %zu 64-bit words of scratch, some "
+            "is not 0 when the\n * work on the GPU is done.\n",
+            2 * checks);
     fc_str_add(out, " */\n");
     fc_str_free(&title);
 }
@@ -132,26 +155,39 @@ static const char *ir_type(fusec_dtype t) {
     }
 }
 
-/* Puts sizes and addresses into two arrays; scalars are stored and pointed to. */
-static void glue(fc_aot *a, const fc_job *s, const char *name, uint32_t block) {
+/* ", i64 %n0, i64 %n1" */
+static void size_parameters(fc_str *f, uint32_t nsizes) {
+    for (uint32_t i = 0; i < nsizes; i++) fc_str_printf(f, ", i64 %%n%u", i);
+}
+
+/* The body up to here puts the sizes into an array. */
+static void store_sizes(fc_str *f, uint32_t nsizes) {
+    fc_str_printf(f, ") {\n  %%sizes = alloca [%u x i64], align 16\n", nsizes + 1);
+    for (uint32_t i = 0; i < nsizes; i++)
+        fc_str_printf(f,
+                      "  %%p%u = getelementptr i64, ptr %%sizes, i64 %u\n"
+                      "  store i64 %%n%u, ptr %%p%u, align 8\n",
+                      i, i, i, i);
+}
+
+/* Puts sizes and addresses into two arrays; scalars are stored and pointed to. `first` and `last`
+ * are the parameters before and after them. */
+static void glue(fc_aot *a, const fc_job *s, const char *name, const char *first,
+                 const char *last) {
     fc_str *f = &a->functions;
     const uint32_t nsizes = fc_aot_sizes(s, NULL, 0);
     const size_t nin = s->graph.inputs.len, nout = s->graph.outputs.len;
-    fc_str_printf(f, "define i32 @%s(ptr %%env", name);
-    for (uint32_t i = 0; i < nsizes; i++) fc_str_printf(f, ", i64 %%n%u", i);
+    fc_str_printf(f, "define i32 @%s(%s", name, first);
+    size_parameters(f, nsizes);
     for (size_t i = 0; i < nin; i++) {
         const fc_node n = input_node(s, (uint32_t)i);
         fc_str_printf(f, ", %s %%a%zu",
                       by_value(s, n) ? ir_type((fusec_dtype)fc_at(&s->graph, n)->dtype) : "ptr", i);
     }
     for (size_t i = 0; i < nout; i++) fc_str_printf(f, ", ptr %%a%zu", nin + i);
-    fc_str_printf(f, ") {\n  %%sizes = alloca [%u x i64], align 16\n", nsizes + 1);
+    fc_str_add(f, last);
+    store_sizes(f, nsizes);
     fc_str_printf(f, "  %%arrays = alloca [%zu x ptr], align 16\n", nin + nout + 1);
-    for (uint32_t i = 0; i < nsizes; i++)
-        fc_str_printf(f,
-                      "  %%p%u = getelementptr i64, ptr %%sizes, i64 %u\n"
-                      "  store i64 %%n%u, ptr %%p%u, align 8\n",
-                      i, i, i, i);
     for (size_t i = 0; i < nin + nout; i++) {
         const bool scalar = i < nin && by_value(s, input_node(s, (uint32_t)i));
         const char *t =
@@ -165,11 +201,31 @@ static void glue(fc_aot *a, const fc_job *s, const char *name, uint32_t block) {
                       "  store ptr %%%c%zu, ptr %%q%zu, align 8\n",
                       i, i, scalar ? 's' : 'a', i, i);
     }
+}
+
+static void glue_all(fc_aot *a, const fc_job *s, const char *name, const char *cuda,
+                     const char *scratch, uint32_t block) {
+    fc_str *f = &a->functions;
+    glue(a, s, name, "ptr %env", "");
     fc_str_printf(
         f,
         "  %%r = call i32 @fusec_aot_call(ptr @fc.%u, ptr %%env, ptr %%sizes, ptr %%arrays)\n"
         "  ret i32 %%r\n}\n",
         block);
+    if (!cuda) return;
+    glue(a, s, cuda, "ptr %cuda, ptr %stream", ", ptr %scratch");
+    fc_str_printf(f,
+                  "  %%r = call i32 @fusec_aot_cuda_call(ptr @fc.%u, ptr %%cuda, ptr %%stream, ptr "
+                  "%%sizes, ptr %%arrays, ptr %%scratch)\n  ret i32 %%r\n}\n",
+                  block);
+    fc_str_printf(f, "define i32 @%s(ptr %%cuda", scratch);
+    size_parameters(f, fc_aot_sizes(s, NULL, 0));
+    fc_str_add(f, ", ptr %bytes");
+    store_sizes(f, fc_aot_sizes(s, NULL, 0));
+    fc_str_printf(f,
+                  "  %%r = call i32 @fusec_aot_cuda_scratch(ptr @fc.%u, ptr %%cuda, ptr %%sizes, "
+                  "ptr %%bytes)\n  ret i32 %%r\n}\n",
+                  block);
 }
 
 /* ---- the description ------------------------------------------------------------------------- */
@@ -218,21 +274,19 @@ static void describe(fc_aot *a, const fc_job *s, const char *name, const char *d
 }
 
 fusec_status fc_aot_function(fc_aot *a, const fc_job *s, const fc_item *def, const char *dtype,
-                             uint32_t block, fc_error *e) {
-    fc_str name;
-    fc_str_init(&name, a->alloc);
-    fc_str_printf(&name, "%s_%s%s%s", a->prefix, fc_job_name(s), dtype ? "_" : "",
-                  dtype ? dtype : "");
-    char *kept = name.oom ? NULL : fc_strdup(a->alloc, name.data);
-    fc_str_free(&name);
-    if (!kept || !fc_push(a->alloc, &a->names, kept)) {
-        fc_free(a->alloc, kept);
-        return fc_oom(e);
+                             uint32_t block, size_t checks, fc_error *e) {
+    const char *cuda = NULL, *scratch = NULL;
+    const char *kept = fc_aot_name(a, e, "%s_%s%s%s", a->prefix, fc_job_name(s), dtype ? "_" : "",
+                                   dtype ? dtype : "");
+    if (!kept) return fc_oom(e);
+    if (a->ngpus) {
+        cuda = fc_aot_name(a, e, "%s_cuda", kept);
+        scratch = cuda ? fc_aot_name(a, e, "%s_scratch", cuda) : NULL;
+        if (!scratch) return fc_oom(e);
     }
-    words(a, s, def, &a->header);
-    prototype(a, s, kept, &a->header);
-    fc_str_add(&a->header, ";\n");
-    glue(a, s, kept, block);
+    words(a, s, def, checks, &a->header);
+    prototypes(a, s, kept, &a->header);
+    glue_all(a, s, kept, cuda, scratch, block);
     describe(a, s, kept, dtype);
     a->count++;
     return FUSEC_OK;
@@ -245,7 +299,7 @@ void fc_aot_header_text(const fc_aot *a, fc_str *out) {
         "/* %s.h - generated by fusec " FC_VERSION " from %s. Do not edit.\n"
         " *\n"
         " * C99 and C++. Needs neither the fusec library nor a compiler at run time: link %s.o and "
-        "libm.\n"
+        "libm%s.\n"
         " * Arrays are dense and row-major; sizes count elements. f16 and bf16 are uint16_t, bool "
         "is one\n"
         " * byte. Inputs and results belong to the caller; a result overlaps nothing else.\n"
@@ -256,14 +310,16 @@ void fc_aot_header_text(const fc_aot *a, fc_str *out) {
         " *     SHAPE    a negative size, or sizes that do not fit together\n"
         " *     NOMEM    no memory for what is stored between kernels\n"
         " *     INDEX    an index outside its array; the results are not defined */\n",
-        p, a->file, p, u);
-    fc_str_printf(out,
-                  "#ifndef %s_H_FUSEC_\n#define %s_H_FUSEC_\n#include <stdint.h>\n"
-                  "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
-                  "#define %s_ABI %d\n"
-                  "int %s_abi(void); /* the %s_ABI of the object that was linked */\n"
-                  "enum { %s_OK = 0, %s_ARG = 1, %s_SHAPE = 2, %s_NOMEM = 3, %s_INDEX = 6 };\n\n",
-                  u, u, u, FC_AOT_ABI, p, u, u, u, u, u, u);
+        p, a->file, p, a->ngpus ? " (and libdl, where the C library lacks dlopen)" : "", u);
+    fc_str_printf(
+        out,
+        "#ifndef %s_H_FUSEC_\n#define %s_H_FUSEC_\n#include <stddef.h>\n#include <stdint.h>\n"
+        "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+        "#define %s_ABI %d\n"
+        "int %s_abi(void); /* the %s_ABI of the object that was linked */\n"
+        "enum { %s_OK = 0, %s_ARG = 1, %s_SHAPE = 2, %s_NOMEM = 3, %s_NODEVICE = 4, "
+        "%s_DRIVER = 5, %s_INDEX = 6 };\n\n",
+        u, u, u, FC_AOT_ABI, p, u, u, u, u, u, u, u, u);
     fc_str_printf(
         out,
         "/* Who runs the loops of a call: body(arg, i) for each i below n, in any order, and done "
@@ -274,6 +330,7 @@ void fc_aot_header_text(const fc_aot *a, fc_str *out) {
         "*arg);\n"
         "} %s_env;\n",
         p, p);
+    fc_aot_cuda_header(a, out);
     fc_str_addn(out, a->header.data, a->header.len);
     fc_str_add(out, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
     out->oom |= a->header.oom;

@@ -155,6 +155,7 @@ static fusec_status join_shared(work *w, fc_error *e) {
     FC_TRY(arg(w, e, "%s/all.so", w->folder));
     FC_TRY(arg(w, e, "%s/all.o", w->folder));
     FC_TRY(arg(w, e, "-l:libm.so.6"));
+    if (w->a->ngpus) FC_TRY(arg(w, e, "-l:libdl.so.2"));
     FC_TRY(arg(w, e, "-l:libc.so.6"));
     return run(w, e);
 }

@@ -216,12 +216,18 @@ static fusec_status read_emit(fc_cli *c, const char *list, wanted_files *w, fc_e
     return s;
 }
 
+/* --device cuda: with functions for GPUs. */
+static bool is_cuda(const fc_cli *c) {
+    const char *device = c->o.text[FC_FLAG_DEVICE];
+    return device && !strcmp(device, "cuda");
+}
+
 static fusec_status build(fc_cli *c, const fc_ast *ast, wanted_files *w, fc_error *e) {
     fc_aot object;
     if (!w->aot) return build_all(c, ast, w, e);
     w->object = &object;
     fusec_status s = fc_aot_open(&object, c, c->o.files.at[0], c->o.text[FC_FLAG_PREFIX],
-                                 c->o.text[FC_FLAG_ARCH], e);
+                                 c->o.text[FC_FLAG_ARCH], is_cuda(c), e);
     if (!s) s = build_all(c, ast, w, e);
     fc_aot_close(&object);
     return s;
@@ -236,7 +242,12 @@ fusec_status fc_cmd_build(fc_cli *c, fc_error *e) {
     if (!c->o.text[FC_FLAG_OUTPUT])
         return fc_fail(e, FUSEC_USAGE, "where to?\n  help: fusec build %.200s -o DIR",
                        c->o.files.at[0]);
-    const char *list = c->o.text[FC_FLAG_EMIT];
+    const char *list = c->o.text[FC_FLAG_EMIT], *device = c->o.text[FC_FLAG_DEVICE];
+    if (device && strcmp(device, "cpu") != 0 && !is_cuda(c))
+        return fc_fail(e, FUSEC_USAGE,
+                       "build is for cpu, or for cpu and cuda, not for %.60s\n"
+                       "  help: --device cuda --arch sm_80,sm_90 says for which GPUs",
+                       device);
     FC_TRY(read_emit(c, list ? list : "header,obj,json,cmake,pc", &w, e));
     FC_TRY(fc_files_read(&c->files, c->o.files.at[0], &src, e));
     fusec_status s = fc_parse_program(src, &c->ds, &ast);

@@ -158,7 +158,7 @@ fusec_status fc_device_open_cuda_offline(const fc_alloc *a, int cc, fc_device **
     c->info.max_threads_per_sm = 2048;
     c->info.together = true;
     c->info.clusters = cc >= 90;
-    c->info.shared_per_block_optin = cc >= 90 ? 227 * 1024 : 99 * 1024;
+    c->info.shared_per_block_optin = cc >= 90 && cc < 120 ? 227 * 1024 : 99 * 1024;
     set_machine(c);
     print_to(c->base.name, sizeof c->base.name, a, "sm_%d", cc);
     c->base.bandwidth = usual_bandwidth(cc);

@@ -8,7 +8,7 @@
 #include "tests/fake/fake_state.h"
 #include "tests/support/cuda_fibers.h"
 
-enum { TEXTS = 4096, KERNELS = 16 };
+enum { TEXTS = 4096, KERNELS = 64 };
 
 /* ---- code ------------------------------------------------------------------------------------ */
 

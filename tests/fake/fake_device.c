@@ -116,6 +116,12 @@ FN(cuCtxGetCurrent, (void **c)) {
     *c = depth ? stack[depth - 1] : NULL;
     return OK;
 }
+FN(cuCtxGetDevice, (int *d)) {
+    NEED_CONTEXT("cuCtxGetDevice");
+    HIT("cuCtxGetDevice");
+    *d = 0;
+    return OK;
+}
 FN(cuCtxSynchronize, (void)) {
     NEED_CONTEXT("cuCtxSynchronize");
     WAIT("cuCtxSynchronize");

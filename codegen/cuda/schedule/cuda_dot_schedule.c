@@ -80,9 +80,10 @@ static uint16_t stages_for(const fc_machine *m, const fc_cuda_tile *t) {
 }
 
 static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                      fc_cuda_tile_size tile, fc_class *cls, fc_launch *l) {
+                      fc_cuda_tile_size tile, bool may_split, fc_class *cls, fc_launch *l) {
     const fc_cuda_tile *t = &fc_cuda_tiles[tile];
-    const int64_t tiles = tiles_of(cls, n, tile), span = fc_cuda_dot_span(m, t, tiles, n->count),
+    const int64_t tiles = tiles_of(cls, n, tile),
+                  span = may_split ? fc_cuda_dot_span(m, t, tiles, n->count) : n->count,
                   parts = n->count ? fc_ceil_div(n->count, span) : 1, items = tiles * parts,
                   together = (int64_t)m->sm_count * (t->tensor && !t->group ? 2 : t->blocks);
     const unsigned levels = fc_dot_levels(n->count < span ? n->count : span, fc_cuda_tile_chunk(t)),
@@ -121,18 +122,23 @@ static uint8_t group_of(const fc_kernel *k, const fc_nest *n, const fc_class *cl
     return (uint8_t)(by > 1 ? by : 1);
 }
 
+static bool stands(const fc_class *cls, const uint8_t *uses, uint32_t axis) {
+    for (uint32_t a = 0; a < cls->naccess; a++)
+        if (uses[a] && fc_class_move(cls, a, axis) != FC_MOVE_ZERO) return false;
+    return true;
+}
+
 /* For tensor cores. */
-static void find_axes(const fc_nest *n, const fc_dot_axes *of, fc_class *cls) {
-    unsigned place[2] = {n->np, n->np};
+static void find_axes(const fc_dot_axes *of, fc_class *cls) {
+    unsigned place[2] = {cls->np, cls->np};
     bool swapped = false;
-    for (uint32_t axis = n->np; axis-- > 0;) {
-        const bool left = !fc_dot_stands(n, of->left, axis),
-                   right = !fc_dot_stands(n, of->right, axis);
+    for (uint32_t axis = cls->np; axis-- > 0;) {
+        const bool left = !stands(cls, of->left, axis), right = !stands(cls, of->right, axis);
         if (left == right) continue;
-        if (place[1] == n->np) {
+        if (place[1] == cls->np) {
             place[1] = axis;
             swapped = left;
-        } else if (place[0] == n->np && left != swapped) {
+        } else if (place[0] == cls->np && left != swapped) {
             place[0] = axis;
         }
     }
@@ -175,7 +181,7 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
     fc_dot_axes of;
     FC_TRY((tensor ? fc_dot_find_accesses : fc_dot_find_axes)(k, n, arena, &of, e));
     if (tensor) {
-        find_axes(n, &of, cls);
+        find_axes(&of, cls);
     } else {
         if (!of.found || (n->extent[of.down] <= MATRIX && n->extent[n->np - 1] <= MATRIX))
             return FUSEC_OK;
@@ -191,7 +197,20 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
     cls->cuda.dot_right = reads_of(k, n, r->value[!swapped], cls->cuda.dot_across, align, tensor);
     cls->vector = group_of(k, n, cls, align);
     cls->wide = n->far;
-    launch_of(m, k, n, tile_of(m, k, n, cls, tensor), cls, l);
+    launch_of(m, k, n, tile_of(m, k, n, cls, tensor), true, cls, l);
+    return FUSEC_OK;
+}
+
+fusec_status fc_cuda_dot_plain(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                               fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e) {
+    fc_dot_axes of;
+    if (k->reductions.at[0].half == FUSEC_BOOL || m->sm_major < 8) return FUSEC_OK;
+    FC_TRY(fc_dot_find_accesses(k, n, arena, &of, e));
+    find_axes(&of, cls);
+    cls->cuda.kind = FC_CUDA_DOT;
+    cls->cuda.dot_left = cls->cuda.dot_right = FC_CUDA_BY_ONE;
+    cls->vector = 1;
+    launch_of(m, k, n, FC_CUDA_TILE_SMALL, false, cls, l);
     return FUSEC_OK;
 }
 
@@ -206,7 +225,7 @@ bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest 
                    {FC_CUDA_FMA_LARGE, FC_CUDA_FMA_SMALL}};
     for (size_t i = 0; i < FC_COUNT(smaller); i++) {
         if (cls->cuda.dot_tile != (uint16_t)smaller[i].from) continue;
-        launch_of(m, k, n, smaller[i].to, cls, l);
+        launch_of(m, k, n, smaller[i].to, true, cls, l);
         return true;
     }
     return false;

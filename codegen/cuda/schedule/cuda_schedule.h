@@ -13,6 +13,9 @@
 fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                               uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
                               fc_error *e);
+/* cuda_plain_schedule.c */
+fusec_status fc_cuda_schedule_plain(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                    fc_arena *arena, fc_class *cls, fc_launch *launch, fc_error *e);
 bool fc_cuda_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
                      uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
                      fc_launch *l);
@@ -46,6 +49,9 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
  * many chunks as a subtree has; what all tiles take, in a unit of its own. */
 int64_t fc_cuda_dot_span(const fc_machine *m, const fc_cuda_tile *t, int64_t tiles, int64_t count);
 double fc_cuda_dot_cost(const fc_machine *m, const fc_cuda_tile *t, int64_t tiles, int64_t count);
+/* The tiles that take any sizes, of 16-bit operands; else the kind stays as it is. */
+fusec_status fc_cuda_dot_plain(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                               fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e);
 bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                          fc_launch *l);
 fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,

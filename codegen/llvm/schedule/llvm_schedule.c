@@ -514,14 +514,6 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
     return FUSEC_OK;
 }
 
-/* Whether an access moves along a kernel axis for some sizes. */
-static bool may_move(const fc_access *a, int32_t axis) {
-    for (uint32_t i = 0; i < a->rank; i++)
-        for (const fc_map *m = &a->map[i]; m; m = m->next)
-            if (m->axis == axis && m->step) return true;
-    return false;
-}
-
 fusec_status fc_ll_schedule_plain(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                   fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e) {
     const uint32_t axes = n->np + n->nr;
@@ -535,7 +527,7 @@ fusec_status fc_ll_schedule_plain(const fc_machine *m, const fc_kernel *k, const
     if (!move) return fc_oom(e);
     memset(move, 0, (size_t)n->naccess * axes);
     for (uint32_t a = 0; a < n->naccess; a++)
-        if (axis >= 0 && may_move(&k->accesses.at[a], axis))
+        if (axis >= 0 && fc_access_moves(&k->accesses.at[a], axis))
             move[(size_t)a * axes + lanes] = FC_MOVE_ANY;
     cls->move = move;
     cls->wide = true;
