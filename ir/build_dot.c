@@ -451,13 +451,59 @@ static bool check_result(fc_graph *g, const char *text, const term *t, uint32_t 
     return true;
 }
 
+/* Axes of one letter have one size. */
+static bool same_letter(fc_graph *g, const char *text, uint32_t number, fc_node x, const term *t,
+                        uint32_t a, uint32_t b) {
+    const fc_dim size[2] = {fc_axis(g, x, a), fc_axis(g, x, b)};
+    fc_str why;
+    if (fc_same_size(g, size[0], size[1])) return true;
+    if (g->error.code) return false;
+    fc_str_init(&why, g->alloc);
+    fc_str_printf(&why, "axes %u and %u of operand %u are both `%c`, but ", a, b, number + 1,
+                  letter_of(t->label[b]));
+    fc_dim_print(&g->dims, size[0], &why);
+    fc_str_add(&why, " and ");
+    fc_dim_print(&g->dims, size[1], &why);
+    fc_str_add(&why, " long");
+    if (why.oom)
+        fc_oom(&g->error);
+    else
+        fc_fail(&g->error, FUSEC_SHAPE_MISMATCH, "einsum \"%.80s\": %s", text, why.data);
+    fc_str_free(&why);
+    return false;
+}
+
+/* An operand with a letter twice is its diagonal: the axis stays where the letter is first, and all
+ * axes of the letter are read at one index. */
+static fc_node diagonal(fc_graph *g, const char *text, uint32_t number, fc_node x, term *t) {
+    fc_dim shape[FC_MAX_RANK];
+    fc_view_axis axes[FC_MAX_RANK];
+    int64_t step[FC_MAX_RANK][FC_MAX_RANK] = {{0}};
+    term kept = {.dots = -1};
+    for (uint32_t i = 0; i < t->rank; i++) {
+        int at = find(kept.label, kept.rank, t->label[i]);
+        if (at < 0) {
+            at = (int)kept.rank;
+            shape[kept.rank] = fc_axis(g, x, i);
+            kept.label[kept.rank++] = t->label[i];
+        } else if (!same_letter(g, text, number, x, t, (uint32_t)find(t->label, i, t->label[i]),
+                                i)) {
+            return FC_NONODE;
+        }
+        step[i][at] = 1;
+        axes[i] = (fc_view_axis){fc_dim_const(&g->dims, 0), FC_EDGE_NONE, step[i]};
+    }
+    if (kept.rank == t->rank) return x;
+    *t = kept;
+    return fc_build_view(g, x, kept.rank, shape, axes);
+}
+
 /* One operand: what the result lacks is summed, the rest put in order. */
 static fc_node of_one(fc_graph *g, fc_node x, term *t, const term *out) {
     product p = {.g = g, .nout = out->rank, .out = out->label};
     p.x[0] = (side){.n = x, .rank = t->rank};
     memcpy(p.x[0].label, t->label, t->rank);
     p.x[1] = (side){.n = x};
-    if (!labels_fine(&p, "einsum")) return FC_NONODE;
     sum_alone(&p, 0);
     if (!fc_usable(g, p.x[0].n)) return FC_NONODE;
     p.rank = p.x[0].rank;
@@ -481,17 +527,22 @@ static void still_wanted(const term *a, const term *b, const term *later, uint32
         }
 }
 
-fc_node fc_build_einsum(fc_graph *g, const char *text, uint32_t n, const fc_node *x) {
+fc_node fc_build_einsum(fc_graph *g, const char *text, uint32_t n, const fc_node *given) {
     term t[MAX_OPERANDS], out, now;
+    fc_node x[MAX_OPERANDS];
     for (uint32_t i = 0; i < n; i++)
-        if (!fc_usable(g, x[i])) return FC_NONODE;
+        if (!fc_usable(g, given[i])) return FC_NONODE;
     if (n == 0 || n > MAX_OPERANDS)
         return bad_text(g, FUSEC_LIMIT, text, "it takes one to %u operands", MAX_OPERANDS, 0);
-    if (!read_text(g, text, n, x, t, &out)) {
+    if (!read_text(g, text, n, given, t, &out)) {
         if (!g->error.code) bad_text(g, FUSEC_LIMIT, text, "more than %u axes", FC_MAX_RANK, 0);
         return FC_NONODE;
     }
     if (!check_result(g, text, t, n, &out)) return FC_NONODE;
+    for (uint32_t i = 0; i < n; i++) {
+        x[i] = diagonal(g, text, i, given[i], &t[i]);
+        if (!fc_usable(g, x[i])) return FC_NONODE;
+    }
     if (n == 1) return of_one(g, x[0], &t[0], &out);
     fc_node r = x[0];
     for (uint32_t i = 1; i < n; i++) {

@@ -183,8 +183,11 @@ FC_TEST(contract, messages_name_shapes_and_axes) {
     expect_message(&x.g, fc_build_einsum(&x.g, "ikl,kj->ij", 2, (fc_node[]){x.a, x.b}),
                    "einsum \"ikl,kj->ij\": operand 1 has another number of axes than letters");
     x = begin(FUSEC_F32);
-    expect_message(&x.g, fc_build_einsum(&x.g, "ii,kj->ij", 2, (fc_node[]){x.a, x.b}),
-                   "einsum of f32[n, k]: two axes have one label; a diagonal can't be taken");
+    const fc_dim sizes[2] = {fc_dim_const(&x.g.dims, 3), fc_dim_const(&x.g.dims, 4)};
+    const fc_node oblong = fc_build_input(&x.g, "oblong", FUSEC_F32, 2, sizes);
+    expect_message(
+        &x.g, fc_build_einsum(&x.g, "kj,ii->ij", 2, (fc_node[]){x.b, oblong}),
+        "einsum \"kj,ii->ij\": axes 0 and 1 of operand 2 are both `i`, but 3 and 4 long");
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -214,6 +217,12 @@ static const form forms[] = {
     {"rows", "ik,ik->i", 2, {"ik", "ik"}},
     {"outer", "i,j->ij", 2, {"i", "j"}},
     {"chain", "ik,kj,jb->ib", 3, {"ik", "kj", "jb"}},
+    {"diagonal", "ii->i", 1, {"ii"}},
+    {"trace", "ii", 1, {"ii"}},
+    {"traces", "bii->b", 1, {"bii"}},
+    {"diagonal_apart", "iki->ki", 1, {"iki"}},
+    {"of_three", "iik,kj->ij", 2, {"iik", "kj"}},
+    {"of_both", "ii,jj->ij", 2, {"ii", "jj"}},
 };
 static const char letters[] = "ijkb";
 

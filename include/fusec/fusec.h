@@ -383,8 +383,8 @@ FUSEC_API fusec_value fusec_materialize(fusec_value v);
  * threads and devices do not change, but for 16-bit floats on tensor cores (docs/semantics.md,
  * section 6). Operands have one dtype; integers give i64 or u64. matmul: the last axis of a with the
  * second to last of b (the only one of a vector), leading axes broadcast; dot is the same. einsum:
- * "ik,kj->ij", as in NumPy, for up to 8 operands from left to right; no letter twice in one operand.
- * What is around it fuses. */
+ * "ik,kj->ij", as in NumPy, for up to 8 operands from left to right; a letter twice in one operand
+ * takes its diagonal. What is around it fuses. */
 FUSEC_API fusec_value fusec_matmul(fusec_value a, fusec_value b);
 FUSEC_API fusec_value fusec_dot(fusec_value a, fusec_value b);
 FUSEC_API fusec_value fusec_einsum(const char *text, int n, const fusec_value *operands);

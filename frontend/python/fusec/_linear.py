@@ -156,9 +156,9 @@ def cross(x, y, /, *, axis=-1):
 
 
 def _is_plain(text, n):
-    """Does the library have this einsum: letters, none twice in an operand?"""
+    """Does the library have this einsum: letters alone?"""
     operands = text.replace(" ", "").partition("->")[0].split(",")
-    return n == len(operands) <= 8 and all(k.isalpha() and len(set(k)) == len(k) for k in operands)
+    return n == len(operands) <= 8 and all(k.isalpha() for k in operands)
 
 
 def einsum(subscripts, *operands, out=None, optimize=False):

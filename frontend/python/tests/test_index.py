@@ -167,9 +167,17 @@ def test_products():
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(3, 4)), rng.normal(size=(4, 5))
     for text, arrays in (("ik,kj->ij", (a, b)), ("ij->ji", (a,)), ("ij->", (a,)), ("ij,jk", (a, b)), ("i,j->ij", (I, I)),
-                         ("ii", (a[:, :3],)), ("...j,j", (a, a[0]))):
+                         ("ii", (a[:, :3],)), ("...j,j", (a, a[0])), ("ii->i", (a[:, :3],)), ("iji->j", (rng.normal(size=(3, 2, 3)),)),
+                         ("bii->b", (rng.normal(size=(2, 4, 4)),)), ("ii,ij->j", (a[:, :3], a)), ("aab,bcc->ac", (rng.normal(
+                             size=(2, 2, 3)), rng.normal(size=(3, 5, 5)))), ("iii", (rng.normal(size=(4, 4, 4)) * (1 + 2j),))):
         got = fx.einsum(text, *map(fx.asarray, arrays))
         same(got, np.asarray(np.einsum(text, *arrays)))
+    x = rng.normal(size=(3, 4, 4))
+    same(fx.grad(lambda x: (fx.einsum("bii->b", x) ** 2).sum())(fx.asarray(x)),
+         2 * np.einsum("bii->b", x)[:, None, None] * np.eye(4))
+    same(fx.grad(lambda x: (fx.einsum("iij->ij", x) ** 3).sum())(fx.asarray(x[:, :3])),
+         3 * x[:, :3] ** 2 * np.eye(3)[:, :, None])
+    assert kernels(fx.einsum("ii->i", fx.sin(fx.asarray(a[:, :3]))) + 1) == 1
     assert kernels(fx.einsum("ik,kj->ij", fx.sin(fx.asarray(a)), fx.asarray(b)) + 1) <= 2
     for f in (lambda m: m.kron(a, b), lambda m: m.kron(a[0], b), lambda m: m.cross(a[:, :3], a[:, 1:]), lambda m: m.inner(a, a),
               lambda m: m.dot(a, np.ones((2, 4, 3))), lambda m: m.tensordot(a, b, axes=1),
