@@ -112,7 +112,9 @@ fusec_status fc_externs_check(const fc_program *p, fc_error *e) {
             const fc_extern *x = k->externs.at[i].function;
             if (!(gpu ? x->cuda != NULL : x->fn != NULL))
                 return fc_fail(e, FUSEC_CALL_FAILED, "%.100s has no function for %s", x->name,
-                               gpu ? "CUDA" : "the CPU");
+                               gpu ? "CUDA, which takes it as a text of CUDA C (--extern FILE.cu, "
+                                     "fusec_extern_desc.cuda)"
+                                   : "the CPU");
         }
     }
     return FUSEC_OK;

@@ -283,6 +283,8 @@ FC_TEST(saved, misuse) {
     FC_EXPECT_EQ_I64(fusec_graph_from_bytes(ctx, NULL, "def f(x) = ?", 12, &other), FUSEC_SYNTAX);
     FC_EXPECT_EQ_I64(fusec_graph_from_bytes(ctx, NULL, FC_SAVED_MAGIC, 8, &other), FUSEC_IO);
     FC_EXPECT_STREQ(fusec_message(ctx), "no saved graph: it ends too early");
+    FC_EXPECT_EQ_I64(fusec_graph_from_bytes(ctx, "a.fg", FC_SAVED_MAGIC, 8, &other), FUSEC_IO);
+    FC_EXPECT_STREQ(fusec_message(ctx), "a.fg: no saved graph: it ends too early");
     softmax(g);
     FC_EXPECT_EQ_I64(fusec_graph_save(g, "/nosuch/folder/x", FUSEC_BINARY), FUSEC_IO);
     FC_EXPECT_TRUE(fusec_graph_input_name(g, 1) == NULL && fusec_graph_input_name(NULL, 0) == NULL);

@@ -146,13 +146,21 @@ static fusec_status take_inputs(fusec_graph *g, fc_error *e) {
     return FUSEC_OK;
 }
 
+/* `name`: NULL, or what messages begin with; those of texts always say where. */
+static fusec_status from_binary(fusec_graph *g, const char *name, const void *data, size_t size,
+                                fc_error *e) {
+    const fc_extern_source externs = source_of(g);
+    fc_error why = {0};
+    if (!fc_saved_read(data, size, &externs, &g->ir, &why)) return FUSEC_OK;
+    return fc_fail(e, why.code, "%.200s%s%s", name ? name : "", name ? ": " : "", why.message);
+}
+
 static fusec_status load(fusec_graph *g, const char *name, const void *data, size_t size,
                          fc_error *e) {
-    const fc_extern_source externs = source_of(g);
     if (fc_saved_is(data, size))
-        FC_TRY(fc_saved_read(data, size, &externs, &g->ir, e));
+        FC_TRY(from_binary(g, name, data, size, e));
     else
-        FC_TRY(from_text(g, name, data, size, e));
+        FC_TRY(from_text(g, name ? name : "<graph>", data, size, e));
     return take_inputs(g, e);
 }
 
@@ -167,7 +175,7 @@ fusec_status fusec_graph_from_bytes(fusec_context *ctx, const char *name, const 
                               ctx ? "bytes are" : "context is");
     fusec_graph *g;
     FC_TRY(fusec_graph_new(ctx, &g));
-    if (load(g, name ? name : "<graph>", data ? data : "", size, &e)) {
+    if (load(g, name, data ? data : "", size, &e)) {
         fusec_graph_free(g);
         return fc_report(&e);
     }
