@@ -11,6 +11,7 @@
 #include "runtime/pack.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/capi.h"
+#include "tests/support/fake_machine.h"
 #include "tests/support/shell.h"
 #include "tests/support/test.h"
 
@@ -220,6 +221,33 @@ FC_TEST(pack, a_program_with_its_pack) {
 }
 
 /* Kernels of sizes that nobody has computed yet. */
+/* On a GPU, too, other classes run by code that takes any sizes. */
+FC_TEST(pack, of_a_gpu) {
+#define GPU                                                                                        \
+    "FUSEC_LIBCUDA_PATH=" FAKE("whole") " FUSEC_NVRTC_PATH=" FAKE(                                 \
+        "whole") " FAKE_CUDA_EXECUTE=1 "                                                           \
+                 "FUSEC_CACHE_DIR=\"$PWD/kept\" "
+    static const char *const shapes[] = {"1x1", "7x33", "200x3", "3x5000", "4x0"};
+    if (!fake_can_execute()) FC_SKIP("kernels can't run on this host");
+    OPEN(sh);
+    EXPECT_RUN(sh, 0,
+               "echo 'export def f(x: f32[n, m]) -> (s: f32[n], c: f32[m], r: f32[n, m]) {\n"
+               "    return sum(x*2, axis=1), sum(x, axis=0), cumsum(x, axis=1)\n}' >f.fuse");
+    EXPECT_RUN(sh, 0, GPU "fusec cache --pack app.fpk f.fuse --sizes n=3,m=5 -d cuda");
+    EXPECT_RUN(sh, 0, "chmod 400 app.fpk && rm -rf kept");
+    for (size_t i = 0; i < FC_COUNT(shapes); i++) {
+        EXPECT_RUN(sh, 0,
+                   GPU "FUSEC_COMPILE=never FUSEC_PACKS=app.fpk fusec -q run f.fuse x=rand:f32:%s "
+                       "-d cuda -o s=s.npy -o c=c.npy -o r=r.npy",
+                   shapes[i]);
+        EXPECT_RUN(sh, 0,
+                   "fusec -q run f.fuse x=rand:f32:%s -d interp --expect s=s.npy --expect c=c.npy "
+                   "--expect r=r.npy",
+                   shapes[i]);
+    }
+    shell_close(&sh);
+}
+
 FC_TEST(pack, a_program_that_has_not_run) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "echo 'export def f(x: T[n, m]) = sum(x*2, axis=-1)' >f.fuse");
@@ -250,6 +278,9 @@ FC_TEST(pack, a_program_that_has_not_run) {
     EXPECT_RUN(sh, 2, PACK "--sizes n=1^999999999999,m=2"); /* in no time */
     EXPECT_RUN(sh, 2, PACK "--sizes n=10^,m=2");
     EXPECT_RUN(sh, 2, "fusec cache f.fuse --sizes n=1,m=2");
+    EXPECT_RUN(sh, 4, "FUSEC_CACHE_DIR=kept fusec cache --pack none.fpk f.fuse --sizes n=1,m=2");
+    FC_EXPECT_CONTAINS(sh.err, "a pack is made of the kernels that are kept on disk");
+    EXPECT_RUN(sh, 1, "test -e none.fpk");
     shell_close(&sh);
 }
 

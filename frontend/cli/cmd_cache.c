@@ -214,10 +214,18 @@ fusec_status fc_cmd_cache(fc_cli *c, fc_error *e) {
         return fc_fail(e, FUSEC_USAGE,
                        "a program and its sizes go with --pack\n  help: fusec cache --pack app.fpk "
                        "FILE --sizes n=1..10^7");
-    if (c->o.files.len) FC_TRY(fc_make_kernels(c, e));
     FC_TRY(fc_context_new(&c->config, &ctx, e));
     fc_diskcache *disk = fc_context_disk(ctx);
     fusec_status s = FUSEC_OK;
+    if (fc_cli_on(c, FC_FLAG_PACK) && (!disk || fc_diskcache_why(disk)))
+        s = fc_fail(e, FUSEC_IO,
+                    "a pack is made of the kernels that are kept on disk, and none are\n"
+                    "  help: FUSEC_CACHE_DIR=$PWD/kept fusec cache --pack FILE");
+    if (!s && c->o.files.len) s = fc_make_kernels(c, e);
+    if (s) {
+        fc_context_free(ctx);
+        return s;
+    }
     if (fc_cli_on(c, FC_FLAG_CLEAR))
         s = clear(c, disk, e);
     else if (fc_cli_on(c, FC_FLAG_PACK))
