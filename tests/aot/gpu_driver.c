@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gpu_driver.c - calls the functions of the object that test_aot_cuda.c builds, on the processor
  * and on the GPU of a fake driver: the bits have to be equal, for sizes of many classes and arrays
- * that begin anywhere. With an argument it does one thing, and says what came of it. */
+ * that begin anywhere. With "open" or "once" it does one thing, and says what came of it. With
+ * "large" it runs on a real GPU, too, whose sizes are larger. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -198,22 +199,24 @@ int main(int argc, char **argv) {
     }
     if (gpu_start(&stream)) return 2;
     if (argc > 1 && !strcmp(argv[1], "once")) return once();
+    const int large = argc > 1 && !strcmp(argv[1], "large");
     void *symbol = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_cuda_control");
     memcpy(&find, &symbol, sizeof find);
-    if (!symbol || gpu_code_cuda_open(&cuda)) {
+    if ((!symbol && !large) || gpu_code_cuda_open(&cuda)) {
         printf("%s\n", gpu_code_cuda_message());
         return 2;
     }
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (unsigned k = 0; k < sizeof sizes / sizeof *sizes; k++)
-            if (sizes[i] * sizes[k] < 2000) run_all(sizes[i], sizes[k], (i + k) % 3);
+            if (large || sizes[i] * sizes[k] < 2000) run_all(sizes[i], sizes[k], (i + k) % 3);
     run_all(2, 9000, 0);
     run_all(300, 20, 1);
-    run_again(find());
+    if (large) run_all(3, 40000, 0), run_all(40000, 3, 1), run_all(1, 1000003, 2);
+    if (symbol) run_again(find());
     codes();
     gpu_code_cuda_close(cuda);
-    if (find()->misuse) wrong++, printf("misused in %s\n", find()->misused);
-    if (find()->modules) wrong++, printf("%ld modules are left\n", find()->modules);
+    if (symbol && find()->misuse) wrong++, printf("misused in %s\n", find()->misused);
+    if (symbol && find()->modules) wrong++, printf("%ld modules are left\n", find()->modules);
     printf("%d calls, %d wrong\n", calls, wrong);
     return wrong != 0;
 }
