@@ -153,6 +153,20 @@ FC_TEST(aot_cuda, the_code_for_the_gpu_is_chosen) {
     shell_close(&sh);
 }
 
+/* Names of the program that the interface uses itself. */
+FC_TEST(aot_cuda, names) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 0,
+               "echo 'export def f(cuda: f32[bytes, scratch], stream: f32) -> (env: f32[bytes]) = "
+               "sum(cuda, axis=1)*stream' >names.fuse");
+    if (build(&sh, "0", "names.fuse --emit header")) {
+        EXPECT_RUN(sh, 0, "echo '#include \"names.h\"' >a.c");
+        EXPECT_RUN(sh, 0, CC " -std=c99 -Wpedantic -c a.c");
+        EXPECT_RUN(sh, 0, CC " -x c++ -std=c++11 -Wpedantic -c a.c");
+    }
+    shell_close(&sh);
+}
+
 FC_TEST(aot_cuda, mistakes) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "cp '%s/examples/softmax.fuse' .", FUSEC_SOURCE_DIR);
@@ -161,5 +175,11 @@ FC_TEST(aot_cuda, mistakes) {
     EXPECT_RUN(sh, 2, "fusec build softmax.fuse -o out --arch sm_9x");
     FC_EXPECT_CONTAINS(sh.err, "a GPU is sm_90, or compute_90 for PTX");
     EXPECT_RUN(sh, 3, "fusec build softmax.fuse -o out --arch armv8");
+    EXPECT_RUN(sh, 0, "echo 'export def abi(x: f32[n]) = x*2' >abi.fuse");
+    shell_run(&sh, "fusec build abi.fuse -o out --prefix nn");
+    if (!strstr(sh.err, "[no-llvm]")) {
+        FC_EXPECT_EQ_I64(sh.code, 3);
+        FC_EXPECT_CONTAINS(sh.err, "two functions of the header would be called nn_abi");
+    }
     shell_close(&sh);
 }

@@ -221,16 +221,22 @@ const char *fc_aot_name(fc_aot *a, fc_error *e, const char *fmt, ...) {
     va_end(ap);
     char *kept = name.oom ? NULL : fc_strdup(a->alloc, name.data);
     fc_str_free(&name);
-    if (kept && fc_push(a->alloc, &a->names, kept)) return kept;
+    for (size_t i = 0; kept && i < a->names.len; i++)
+        if (!strcmp(a->names.at[i], kept))
+            fc_fail(e, FUSEC_DUPLICATE_NAME,
+                    "two functions of the header would be called %.200s: give a definition "
+                    "another name",
+                    kept);
+    if (!e->code && kept && fc_push(a->alloc, &a->names, kept)) return kept;
     fc_free(a->alloc, kept);
-    fc_oom(e);
+    fc_oom(e); /* unless it is something else */
     return NULL;
 }
 
 /* int nn_abi(void) */
 static fusec_status add_abi(fc_aot *a, fc_error *e) {
     const char *kept = fc_aot_name(a, e, "%s_abi", a->prefix);
-    if (!kept) return fc_oom(e);
+    if (!kept) return e->code;
     fc_str_printf(&a->functions, "define i32 @%s() {\n  ret i32 %d\n}\n", kept, FC_AOT_ABI);
     return FUSEC_OK;
 }

@@ -146,9 +146,10 @@ void fc_aot_cuda_header(const fc_aot *a, fc_str *out) {
     if (!a->ngpus) return;
     fc_str_printf(
         out,
-        "\n/* ---- CUDA: arrays in memory of the GPU, numbers by value. Needs libcuda.so.1 when it "
-        "is opened, and\n"
-        " * nothing to link or to start. There is code for");
+        "\n/* ---- CUDA: arrays in memory of the GPU; numbers by value, complex ones behind a "
+        "pointer "
+        "of the host. Needs\n"
+        " * libcuda.so.1 when it is opened, and nothing to link or to start. There is code for");
     for (int i = 0; i < a->ngpus; i++)
         fc_str_printf(out, "%s %s_%d", i ? "," : "", a->gpus[i].ptx ? "compute" : "sm",
                       a->gpus[i].cc);
@@ -197,7 +198,7 @@ fusec_status fc_aot_cuda_functions(fc_aot *a, fc_error *e) {
     const char *opens = fc_aot_name(a, e, "%s_cuda_open", a->prefix),
                *closes = fc_aot_name(a, e, "%s_cuda_close", a->prefix),
                *says = fc_aot_name(a, e, "%s_cuda_message", a->prefix);
-    if (m->oom || !opens || !closes || !says) return fc_oom(e);
+    if (m->oom || !opens || !closes || !says) return fc_oom(e); /* or what was before it */
     fc_str_add(&a->declarations,
                "declare i32 @fusec_aot_cuda_open(ptr, ptr)\n"
                "declare void @fusec_aot_cuda_close(ptr)\n"

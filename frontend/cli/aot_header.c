@@ -19,7 +19,8 @@ static bool is_taken(const char *name) {
         "stream",    "struct",   "switch",   "template", "this",     "throw",     "true",
         "try",       "typedef",  "typename", "uint16_t", "uint32_t", "uint64_t",  "uint8_t",
         "union",     "unsigned", "using",    "virtual",  "void",     "volatile",  "while",
-        "bool",      "and",      "or",       "not",      "xor",      "catch",     "asm"};
+        "bool",      "and",      "or",       "not",      "xor",      "catch",     "asm",
+        "cuda",      "scratch",  "bytes",    "size_t"};
     for (size_t i = 0; i < FC_COUNT(words); i++)
         if (!strcmp(words[i], name)) return true;
     return false;
@@ -278,11 +279,11 @@ fusec_status fc_aot_function(fc_aot *a, const fc_job *s, const fc_item *def, con
     const char *cuda = NULL, *scratch = NULL;
     const char *kept = fc_aot_name(a, e, "%s_%s%s%s", a->prefix, fc_job_name(s), dtype ? "_" : "",
                                    dtype ? dtype : "");
-    if (!kept) return fc_oom(e);
+    if (!kept) return e->code;
     if (a->ngpus) {
         cuda = fc_aot_name(a, e, "%s_cuda", kept);
         scratch = cuda ? fc_aot_name(a, e, "%s_scratch", cuda) : NULL;
-        if (!scratch) return fc_oom(e);
+        if (!scratch) return e->code;
     }
     words(a, s, def, checks, &a->header);
     prototypes(a, s, kept, &a->header);
