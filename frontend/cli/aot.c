@@ -176,6 +176,11 @@ static fusec_status write_json(fc_aot *a, const char *folder, fc_error *e) {
     return s;
 }
 
+/* Whether who links says so: a shared library does itself. */
+static bool needs_dl(const fc_aot *a, unsigned what) {
+    return a->ngpus && (what & FC_AOT_LIB || !(what & FC_AOT_SO));
+}
+
 /* What other build systems are told of the files of this folder. */
 static fusec_status write_cmake(fc_aot *a, const char *folder, unsigned what, fc_error *e) {
     const char *p = a->prefix, *here = "${CMAKE_CURRENT_LIST_DIR}";
@@ -189,7 +194,7 @@ static fusec_status write_cmake(fc_aot *a, const char *folder, unsigned what, fc
                   what & FC_AOT_LIB  ? "target_link_libraries(%s INTERFACE %s/lib%s.a m%s)\n"
                   : what & FC_AOT_SO ? "target_link_libraries(%s INTERFACE %s/lib%s.so%s)\n"
                                      : "target_link_libraries(%s INTERFACE %s/%s.o m%s)\n",
-                  p, here, p, a->ngpus && !(what & FC_AOT_SO) ? " ${CMAKE_DL_LIBS}" : "");
+                  p, here, p, needs_dl(a, what) ? " ${CMAKE_DL_LIBS}" : "");
     const fusec_status s = write_text(a, folder, ".cmake", &text, e);
     fc_str_free(&text);
     return s;
@@ -206,7 +211,7 @@ static fusec_status write_pc(fc_aot *a, const char *folder, unsigned what, fc_er
                   what & FC_AOT_LIB  ? "Libs: ${prefix}/lib%s.a -lm%s\n"
                   : what & FC_AOT_SO ? "Libs: -L${prefix} -l%s%s\n"
                                      : "Libs: ${prefix}/%s.o -lm%s\n",
-                  a->prefix, a->ngpus && !(what & FC_AOT_SO) ? " -ldl" : "");
+                  a->prefix, needs_dl(a, what) ? " -ldl" : "");
     const fusec_status s = write_text(a, folder, ".pc", &text, e);
     fc_str_free(&text);
     return s;
