@@ -2,7 +2,8 @@
 /* cuda_schedule.h - sizes to class and launch: cuda_schedule.c is the entry and does rows,
  * cuda_map_schedule.c with cuda_tile_schedule.c maps, cuda_columns.c columns. Rows of special
  * shapes have files of their own: cuda_rect_schedule.c, cuda_ring_schedule.c,
- * cuda_cluster_schedule.c. cuda_smaller.c has classes that take fewer registers. */
+ * cuda_cluster_schedule.c. cuda_smaller.c has classes that take fewer registers,
+ * cuda_plain_schedule.c those that take any sizes. */
 #ifndef FUSEC_CODEGEN_CUDA_SCHEDULE_CUDA_SCHEDULE_H
 #define FUSEC_CODEGEN_CUDA_SCHEDULE_CUDA_SCHEDULE_H
 
