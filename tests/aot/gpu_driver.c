@@ -76,7 +76,16 @@ static void fill(void *p, const array *x) {
     }
 }
 
-/* `apart`: bytes from the beginning of memory to each array on the GPU. */
+/* Bit for bit; a NaN of a GPU has other bits than one of a processor. */
+static int same(const void *a, const void *b, const array *x) {
+    const float *p = a, *q = b;
+    if (x->size != 4) return !memcmp(a, b, x->count * x->size);
+    for (size_t i = 0; i < x->count; i++)
+        if (memcmp(&p[i], &q[i], 4) != 0 && !(p[i] != p[i] && q[i] != q[i])) return 0;
+    return 1;
+}
+
+/* `apart`: elements from the beginning of memory to each array on the GPU. */
 static void run(const test *t, size_t apart) {
     char *host[MOST] = {0}, *memory[MOST] = {0};
     void *device[MOST] = {0}, *scratch = NULL;
@@ -89,7 +98,8 @@ static void run(const test *t, size_t apart) {
         memory[i] = gpu_new(x->count * x->size + 64);
         device[i] = memory[i] + apart * x->size;
         fill(host[i], x);
-        bad |= gpu.upload((gpu_address)(size_t)device[i], host[i], x->count * x->size, stream);
+        if (x->count)
+            bad |= gpu.upload((gpu_address)(size_t)device[i], host[i], x->count * x->size, stream);
     }
     const int here = t->here((void **)host);
     int there = t->there(device, scratch);
@@ -102,8 +112,9 @@ static void run(const test *t, size_t apart) {
     for (int i = 0; !bad && !there && i < MOST; i++) {
         const size_t size = t->at[i].count * t->at[i].size;
         char *got = malloc(size + 1);
-        bad = gpu.download(got, (gpu_address)(size_t)device[i], size, stream) || gpu.wait(stream) ||
-              memcmp(got, host[i], size) != 0;
+        if (size)
+            bad = gpu.download(got, (gpu_address)(size_t)device[i], size, stream) ||
+                  gpu.wait(stream) || !same(got, host[i], &t->at[i]);
         free(got);
     }
     calls++;
