@@ -311,8 +311,8 @@ fc_node fc_build_dot(fc_graph *g, fc_node x, const uint8_t *x_labels, fc_node y,
                      const uint8_t *y_labels, uint32_t nout, const uint8_t *out_labels);
 /* a @ b as in NumPy: the last axis of a with the second to last of b, leading ones broadcast. */
 fc_node fc_build_matmul(fc_graph *g, fc_node a, fc_node b);
-/* "ik,kj->ij" as in NumPy; three and more operands from left to right. A letter twice in an operand takes its
- * diagonal. */
+/* "ik,kj->ij" as in NumPy; three and more operands from left to right. A letter twice in an operand
+ * takes its diagonal. */
 fc_node fc_build_einsum(fc_graph *g, const char *text, uint32_t n, const fc_node *x);
 /* The other way: operand k of a dot before it was spread, and its labels, which are axes of the
  * domain. */
