@@ -140,22 +140,6 @@ static inline fc_layout fc_alike_layout(fc_layout l, uint32_t number) {
 void fc_nest_fill(const fc_kernel *k, const fc_nest *n, const int64_t *values, void *const *args,
                   const uint64_t *scalars, int64_t *words);
 
-/* ---- the fixed trees of reductions (docs/semantics.md) ------------------------------------
- *
- * inner: elements 0.. in chunks of FC_CHUNK; within a chunk lane l = index % FC_LANES takes its
- * elements in order; lanes, then chunks, are combined pairwise: (0,1) (2,3) ... level by level.
- * outer: runs of FC_RUN consecutive elements in order; runs are combined pairwise.
- * dot: the same with runs of FC_DOT_CHUNK; on tensor cores, of FC_DOT_CHUNK16.
- * Missing lanes, chunks and runs hold the start value, which combines as a no-op. So any aligned
- * group of 2^k chunks (runs) is a subtree, whoever computes it. */
-enum { FC_LANES = 128, FC_CHUNK = 1024, FC_RUN = 16, FC_DOT_CHUNK = 256, FC_DOT_CHUNK16 = 4096 };
-/* Elements of a leaf of a reduction's tree: of the smallest part that others can be joined to.
- * `half`: of 16-bit elements, which a device with tensor cores takes in longer chunks. */
-static inline int64_t fc_tree_leaf(fc_tree t, bool half) {
-    if (t == FC_TREE_DOT) return half ? FC_DOT_CHUNK16 : FC_DOT_CHUNK;
-    return t == FC_TREE_INNER ? FC_CHUNK : FC_RUN;
-}
-
 /* Elements of a run of a kernel by columns. */
 static inline int fc_run_of(const fc_kernel *k) {
     return k->schedule == FC_SCHED_DOT ? FC_DOT_CHUNK : FC_RUN;

@@ -55,6 +55,21 @@ enum { FC_CAST_STOP = 1, FC_CAST_SEED, FC_CAST_CUSTOM };
  * the chains of a contraction with axes of its own on either side (FC_OP_dot only). */
 typedef enum fc_tree { FC_TREE_OUTER, FC_TREE_INNER, FC_TREE_DOT } fc_tree;
 
+/* The fixed trees of reductions (docs/semantics.md).
+ * inner: elements 0.. in chunks of FC_CHUNK; within a chunk lane l = index % FC_LANES takes its
+ * elements in order; lanes, then chunks, are combined pairwise: (0,1) (2,3) ... level by level.
+ * outer: runs of FC_RUN consecutive elements in order; runs are combined pairwise.
+ * dot: the same with runs of FC_DOT_CHUNK; on tensor cores, of FC_DOT_CHUNK16.
+ * Missing lanes, chunks and runs hold the start value, which combines as a no-op. So any aligned
+ * group of 2^k chunks (runs) is a subtree, whoever computes it. */
+enum { FC_LANES = 128, FC_CHUNK = 1024, FC_RUN = 16, FC_DOT_CHUNK = 256, FC_DOT_CHUNK16 = 4096 };
+/* Elements of a leaf of a reduction's tree: of the smallest part that others can be joined to.
+ * `half`: of 16-bit elements, which a device with tensor cores takes in longer chunks. */
+static inline int64_t fc_tree_leaf(fc_tree t, bool half) {
+    if (t == FC_TREE_DOT) return half ? FC_DOT_CHUNK16 : FC_DOT_CHUNK;
+    return t == FC_TREE_INNER ? FC_CHUNK : FC_RUN;
+}
+
 /* One axis of an FC_OP_SLICE: result index i reads operand index start + i*step. */
 typedef struct fc_slice {
     fc_dim start;

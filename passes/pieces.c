@@ -107,7 +107,7 @@ static int through_view(const finder *f, fc_node n, int axis) {
     const int64_t *own = view_axis(f, n, axis);
     int64_t shift;
     int found = -1;
-    if (!shift_of(f, n, axis, &shift) || own[1] == FC_EDGE_WRAP) return -1;
+    if (!shift_of(f, n, axis, &shift)) return -1;
     for (uint32_t i = 0; i < fc_rank(f->g, n); i++) {
         int64_t extra;
         if (!own[2 + i]) continue;
@@ -169,11 +169,6 @@ static bool of_operands(finder *f, fc_node n, int *axis) {
     return true;
 }
 
-static bool of_scan(finder *f, fc_node n, int *axis) {
-    if (!of_operands(f, n, axis)) return false;
-    return *axis != (int)fc_scan_of(fc_at(f->g, n)).axis || refuse(f, n, "runs along it");
-}
-
 /* The array may not lie along the cut on the axis of the indices. */
 static bool of_take(finder *f, fc_node n, int *axis) {
     const fc_ninfo *i = fc_at(f->g, n);
@@ -205,6 +200,18 @@ static unsigned rows_of(fc_op red, fc_op row[FC_MAX_COMPONENTS]) {
     }
 }
 
+static bool take_sizes(finder *f, fc_part *part, uint32_t nkept, const int64_t *kept,
+                       uint32_t ninner, const int64_t *inner) {
+    int64_t *sizes = fc_arena_alloc(&f->p->arena, (nkept + ninner + 1) * sizeof *sizes);
+    if (!sizes) return fc_oom(f->e), false;
+    memcpy(sizes, kept, nkept * sizeof *kept);
+    if (ninner) memcpy(sizes + nkept, inner, ninner * sizeof *inner);
+    part->kept = sizes, part->nkept = nkept;
+    part->inner = sizes + nkept, part->ninner = ninner;
+    f->p->nparts++;
+    return true;
+}
+
 static bool add_part(finder *f, fc_node n, int axis) {
     const fc_graph *g = f->g;
     const fc_ninfo *i = fc_at(g, n);
@@ -222,19 +229,42 @@ static bool add_part(finder *f, fc_node n, int axis) {
         at += reduced;
     }
     const fusec_dtype t = (fusec_dtype)fc_at(g, i->src[0])->dtype;
-    *part = (fc_part){
-        .node = n, .sweep = f->p->sweep[n], .tree = (fc_tree)i->axis_kind, .half = fc_is_half(t)};
-    part->narrays = rows_of((fc_op)i->op, part->row);
+    *part = (fc_part){.node = n,
+                      .red = (fc_op)i->op,
+                      .sweep = f->p->sweep[n],
+                      .tree = (fc_tree)i->axis_kind,
+                      .half = fc_is_half(t)};
+    part->narrays = rows_of(part->red, part->row);
     if (!part->narrays) return refuse(f, n, "has no parts that could be joined later");
-    part->dtype = fc_acc_dtype((fc_op)i->op, t);
-    int64_t *sizes = fc_arena_alloc(&f->p->arena, (nkept + ninner + 1) * sizeof *sizes);
-    if (!sizes) return fc_oom(f->e), false;
-    memcpy(sizes, kept, nkept * sizeof *kept);
-    memcpy(sizes + nkept, inner, ninner * sizeof *inner);
-    part->kept = sizes, part->nkept = nkept;
-    part->inner = sizes + nkept, part->ninner = ninner;
-    f->p->nparts++;
-    return true;
+    part->dtype = fc_acc_dtype(part->red, t);
+    return take_sizes(f, part, nkept, kept, ninner, inner);
+}
+
+/* The reduction of all elements along the axis, in the tree of scans, which is the outer one. */
+static bool add_scan(finder *f, fc_node n, uint32_t axis) {
+    const fc_graph *g = f->g;
+    const fc_ninfo *i = fc_at(g, n);
+    fc_part *part = &f->p->parts[f->p->nparts];
+    int64_t kept[FC_MAX_RANK];
+    uint32_t nkept = 0;
+    if (fc_rank(g, n) + 1 > g->limits.rank) return refuse(f, n, "has too many axes");
+    for (uint32_t a = 0; a < fc_rank(g, n); a++)
+        if (a != axis) kept[nkept++] = fc_axis(g, n, a);
+    *part = (fc_part){.node = n,
+                      .red = fc_scan_of(i).op,
+                      .carry = true,
+                      .sweep = f->p->sweep[n],
+                      .tree = FC_TREE_OUTER};
+    part->narrays = rows_of(part->red, part->row);
+    part->dtype = fc_acc_dtype(part->red, (fusec_dtype)fc_at(g, i->src[0])->dtype);
+    part->places = 1, part->grain = FC_RUN;
+    return take_sizes(f, part, nkept, kept, 0, NULL);
+}
+
+static bool of_scan(finder *f, fc_node n, int *axis) {
+    if (!of_operands(f, n, axis)) return false;
+    const uint32_t along = fc_scan_of(fc_at(f->g, n)).axis;
+    return *axis != (int)along || add_scan(f, n, along);
 }
 
 static bool of_reduction(finder *f, fc_node n, int *axis) {
@@ -282,13 +312,16 @@ static bool place(finder *f, fc_node n, int *axis) {
 
 /* A node that reads its operand, which lies along the cut, at other places. */
 static bool is_shifted(const finder *f, fc_node n) {
-    const fc_ninfo *i = fc_at(f->g, n);
-    return (i->op == FC_OP_SLICE || i->op == FC_OP_VIEW) && f->p->along[i->src[0]] >= 0;
+    return fc_piece_shifts(f->p, n);
 }
 
 static void widen(fc_piece_range *r, int64_t before, int64_t after) {
     if (before > r->before) r->before = before;
     if (after > r->after) r->after = after;
+}
+
+static bool goes_round(const finder *f, fc_node n) {
+    return fc_piece_wraps(f->p, n);
 }
 
 /* What is read beyond an end is found at that end of the operand, which so has to be there: its
@@ -303,18 +336,57 @@ static void reach_ends(const finder *f, fc_node n, int64_t shift, fc_piece_range
         widen(x, right + (extra < 0 ? -extra : 0), mirrored && shift < 0 ? -shift : 0);
 }
 
-/* What of its operands a node needs, from the last one back. */
-static void spread_needs(const finder *f, fc_piece_range *need) {
+/* A scan that others need more of than the piece begins anew before it and behind it: where groups
+ * of `grain` elements do. */
+static void spread_scan(const finder *f, fc_part *part, const fc_piece_range *own,
+                        fc_piece_range *operand) {
+    if (!own->before && !own->after) return;
+    part->places = 3;
+    for (uint32_t i = 0; i < f->p->nparts; i++) { /* blocks are leaves of all of them */
+        const int64_t leaf = fc_tree_leaf(f->p->parts[i].tree, f->p->parts[i].half);
+        if (leaf > part->grain) part->grain = leaf;
+    }
+    while (part->grain < own->before || part->grain < own->after) part->grain *= 2;
+    widen(operand, own->before ? part->grain : 0, own->after);
+}
+
+/* What of its operands a node needs, from the last one back: on its way along the array, and, the
+ * same for what is seen of it beyond the ends, all around. */
+static void spread_needs(const finder *f, fc_piece_range *need, fc_piece_range *round) {
     const fc_pieces *p = f->p;
     for (fc_node n = (fc_node)f->g->nodes.len; n-- > 0;) {
         const fc_ninfo *i = fc_at(f->g, n);
         int64_t shift = 0;
         if (!f->live[n] || p->along[n] < 0) continue;
         if (is_shifted(f, n)) shift_of(f, n, p->along[i->src[0]], &shift);
-        for (int k = 0; k < i->nops; k++)
-            widen(&need[i->src[k]], need[n].before - shift, need[n].after + shift);
-        if (is_shifted(f, n) && i->op == FC_OP_VIEW) reach_ends(f, n, shift, &need[i->src[0]]);
+        if (fc_piece_scan(p, n)) {
+            spread_scan(f, fc_piece_scan(p, n), &need[n], &need[i->src[0]]);
+            continue;
+        }
+        for (int k = 0; k < i->nops; k++) {
+            fc_piece_range *x = &need[i->src[k]], *r = &round[i->src[k]];
+            const int64_t extra = need[n].extra > 0 ? need[n].extra : 0;
+            if (!goes_round(f, n)) widen(x, need[n].before - shift, need[n].after + shift);
+            if (!round[n].round && !goes_round(f, n)) continue;
+            r->round = 1;
+            widen(r, round[n].before - shift, round[n].after + shift);
+            if (goes_round(f, n)) widen(r, need[n].before - shift, need[n].after + shift + extra);
+        }
+        if (is_shifted(f, n) && i->op == FC_OP_VIEW && !goes_round(f, n))
+            reach_ends(f, n, shift, &need[i->src[0]]);
     }
+}
+
+/* Beyond its ends an array is what is made of others beyond theirs, at the same places. */
+static bool can_go_round(finder *f, fc_node n) {
+    const fc_ninfo *i = fc_at(f->g, n);
+    int64_t shift = 0;
+    if (i->op == FC_OP_RECORD) return true;
+    if (is_shifted(f, n)) shift_of(f, n, f->p->along[i->src[0]], &shift);
+    if (extra_of(f, n) || fc_piece_scan(f->p, n) ||
+        (is_shifted(f, n) && !goes_round(f, n) && (shift || extra_of(f, i->src[0]))))
+        return refuse(f, n, "is read around the ends");
+    return true;
 }
 
 static uint32_t number_of(fc_pieces *p, fc_piece_range r) {
@@ -324,26 +396,50 @@ static uint32_t number_of(fc_pieces *p, fc_piece_range r) {
     return k;
 }
 
+/* The ranges of all nodes along the cut, by what is needed of them. */
+static bool number_ranges(finder *f, fc_piece_range *need, const fc_piece_range *round) {
+    fc_pieces *p = f->p;
+    for (fc_node n = 0; n < f->g->nodes.len; n++) {
+        const bool own = p->along[n] >= 0 && f->live[n] && fc_at(f->g, n)->op != FC_OP_RECORD;
+        p->range[n] = p->inside[n] = 0;
+        if (p->along[n] >= 0 && f->live[n] && round[n].round && !can_go_round(f, n)) return false;
+        if (!own) continue;
+        uint32_t k = number_of(p, need[n]);
+        p->inside[n] = (uint16_t)k;
+        if (round[n].round) {
+            fc_piece_range r = round[n];
+            widen(&r, need[n].before, need[n].after);
+            k = number_of(p, r);
+        }
+        if (k > 1000) return refuse(f, n, "has too many neighbours");
+        p->range[n] = (uint16_t)k;
+        if (p->ranges[k].round && fc_at(f->g, n)->op == FC_OP_IOTA)
+            p->totals[p->ntotals++] = fc_axis(f->g, n, (uint32_t)p->along[n]);
+    }
+    return true;
+}
+
 static bool find_ranges(finder *f) {
     fc_pieces *p = f->p;
     const size_t count = f->g->nodes.len;
-    fc_piece_range *need = fc_arena_alloc(&p->arena, (count + 1) * sizeof *need);
+    fc_piece_range *need = fc_arena_alloc(&p->arena, 2 * (count + 1) * sizeof *need);
     if (!need) return fc_oom(f->e), false;
+    fc_piece_range *round = need + count + 1;
+    memset(round, 0, count * sizeof *round);
     for (fc_node n = 0; n < count; n++) need[n] = (fc_piece_range){.extra = extra_of(f, n)};
-    spread_needs(f, need);
+    spread_needs(f, need, round);
     number_of(p, (fc_piece_range){0});
-    for (fc_node n = 0; n < count; n++) {
-        const bool own = p->along[n] >= 0 && f->live[n] && fc_at(f->g, n)->op != FC_OP_RECORD;
-        const uint32_t k = own ? number_of(p, need[n]) : 0;
-        if (k > 1000) return refuse(f, n, "has too many neighbours");
-        p->range[n] = (uint16_t)k;
-    }
+    if (!number_ranges(f, need, round)) return false;
     for (size_t i = 0; i < f->g->outputs.len; i++)
         p->own[i] = number_of(p, (fc_piece_range){.extra = extra_of(f, f->g->outputs.at[i].node)});
     for (uint32_t i = 0; i < p->nparts; i++) {
-        const fc_piece_range r = {.extra = extra_of(f, fc_at(f->g, p->parts[i].node)->src[0])};
+        fc_piece_range r = {.extra = extra_of(f, fc_at(f->g, p->parts[i].node)->src[0])};
         if (r.extra > 0) return refuse(f, p->parts[i].node, "is over more elements than that");
         p->parts[i].range = number_of(p, r);
+        if (!p->parts[i].carry) continue;
+        r.before = need[p->parts[i].node].before ? p->parts[i].grain : 0;
+        r.after = need[p->parts[i].node].after;
+        p->parts[i].around = number_of(p, r);
     }
     return true;
 }
@@ -382,6 +478,42 @@ static void count_sweeps(fc_pieces *p) {
     }
 }
 
+/* ---- what the graphs are made by ----------------------------------------------------------------
+ */
+
+bool fc_piece_shifts(const fc_pieces *p, fc_node n) {
+    const fc_ninfo *i = fc_at(p->graph, n);
+    return (i->op == FC_OP_SLICE || i->op == FC_OP_VIEW) && p->along[i->src[0]] >= 0;
+}
+
+bool fc_piece_wraps(const fc_pieces *p, fc_node n) {
+    const fc_ninfo *i = fc_at(p->graph, n);
+    if (i->op != FC_OP_VIEW || p->along[i->src[0]] < 0) return false;
+    const int64_t *v = fc_list_at(p->graph, (fc_list)i->attr);
+    return v[2 + (size_t)p->along[i->src[0]] * (size_t)(2 + v[0])] == FC_EDGE_WRAP;
+}
+
+fc_part *fc_piece_part(const fc_pieces *p, fc_node n) {
+    for (uint32_t i = 0; i < p->nparts; i++)
+        if (p->parts[i].node == n) return &p->parts[i];
+    return NULL;
+}
+
+fc_part *fc_piece_scan(const fc_pieces *p, fc_node n) {
+    fc_part *part = fc_piece_part(p, n);
+    return part && part->carry ? part : NULL;
+}
+
+bool fc_pieces_follows(const fc_pieces *p, uint32_t sweep) {
+    bool scans = false;
+    for (uint32_t i = 0; i < p->nparts; i++) {
+        if (p->parts[i].sweep + 1 != sweep) continue;
+        if (!p->parts[i].carry) return false;
+        scans = true;
+    }
+    return scans;
+}
+
 fusec_status fc_pieces_find(const fc_graph *g, uint32_t sym, fc_pieces *out, fc_error *e) {
     *out = (fc_pieces){.graph = g, .sym = sym};
     fc_arena_init(&out->arena, g->alloc);
@@ -391,12 +523,13 @@ fusec_status fc_pieces_find(const fc_graph *g, uint32_t sym, fc_pieces *out, fc_
     out->along = fc_arena_alloc(&out->arena, n);
     out->sweep = fc_arena_alloc(&out->arena, n * sizeof *out->sweep);
     out->range = fc_arena_alloc(&out->arena, n * sizeof *out->range);
-    out->ranges = fc_arena_alloc(&out->arena, (2 * n + g->outputs.len + 2) * sizeof *out->ranges);
+    out->ranges = fc_arena_alloc(&out->arena, (4 * n + g->outputs.len + 2) * sizeof *out->ranges);
+    out->inside = fc_arena_alloc(&out->arena, n * sizeof *out->inside);
     out->own = fc_arena_alloc(&out->arena, (g->outputs.len + 1) * sizeof *out->own);
     out->parts = fc_arena_alloc(&out->arena, n * sizeof *out->parts);
     out->totals = fc_arena_alloc(&out->arena, n * sizeof *out->totals);
-    if (!live || !out->along || !out->sweep || !out->range || !out->ranges || !out->own ||
-        !out->parts || !out->totals) {
+    if (!live || !out->inside || !out->along || !out->sweep || !out->range || !out->ranges ||
+        !out->own || !out->parts || !out->totals) {
         fc_pieces_free(out);
         return fc_oom(e);
     }

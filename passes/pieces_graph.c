@@ -48,9 +48,8 @@ static bool inline_code(fc_graph *g, const fc_code *c, const fc_node *args, cons
 
 enum { EARLIER = 0, LATER = FC_MAX_COMPONENTS, COUNT = 2 * FC_MAX_COMPONENTS };
 
-static void accumulator(fc_code *c, const fc_pieces *p, const fc_part *part, unsigned from,
-                        fc_val out[]) {
-    const fc_op red = (fc_op)fc_at(p->graph, part->node)->op;
+static void accumulator(fc_code *c, const fc_part *part, unsigned from, fc_val out[]) {
+    const fc_op red = part->red;
     for (unsigned k = 0; k < fc_ops[red].components; k++)
         out[k] = fc_val_arg(c, from + k, fc_component_dtype(red, part->dtype, (int)k), FC_ROW);
 }
@@ -64,11 +63,11 @@ static fc_node finished(const maker *m, const fc_part *part, const fc_node *acc)
     fc_val a[FC_MAX_COMPONENTS];
     fc_code c;
     fc_code_init(&c, g->alloc);
-    accumulator(&c, m->p, part, EARLIER, a);
+    accumulator(&c, part, EARLIER, a);
     memcpy(args, acc, FC_MAX_COMPONENTS * sizeof *acc);
     args[COUNT] = acc[FC_MAX_COMPONENTS];
     const fc_val count = fc_val_arg(&c, COUNT, FUSEC_I64, FC_ROW);
-    const fc_val v = fc_red_finish(&c, (fc_op)i->op, part->dtype, a, count);
+    const fc_val v = fc_red_finish(&c, part->red, part->dtype, a, count);
     if (!inline_code(g, &c, args, &v, 1, &r) && !g->error.code) fc_oom(&g->error);
     fc_code_free(&c);
     const uint32_t rank = fc_list_len(m->p->graph, i->shape);
@@ -158,8 +157,10 @@ static fc_list piece_places(const maker *m, fc_node n) {
     memcpy(v, fc_list_at(src, list), len * sizeof *v);
     const size_t axis = (size_t)m->p->along[x];
     int64_t *own = v + (i->op == FC_OP_SLICE ? 3 * axis : 1 + axis * (size_t)(2 + v[0]));
-    own[0] = fc_dim_add(&m->g->dims, (fc_dim)own[0], offset_in(m, m->p->range[x], m->p->range[n]));
+    const uint32_t from = fc_piece_wraps(m->p, n) ? m->p->range[x] : m->p->inside[x];
+    own[0] = fc_dim_add(&m->g->dims, (fc_dim)own[0], offset_in(m, from, m->p->range[n]));
     if (i->op == FC_OP_SLICE) own[2] = range_length(m, m->p->range[n]);
+    if (fc_piece_wraps(m->p, n)) own[1] = FC_EDGE_NONE; /* what is round the end is there */
     return fc_intern_list(m->g, v, len);
 }
 
@@ -167,11 +168,13 @@ static fc_list piece_places(const maker *m, fc_node n) {
 static fc_node in_piece(const maker *m, fc_node n) {
     const fc_pieces *p = m->p;
     fc_ninfo i = *fc_at(p->graph, n);
-    const bool shifted = (i.op == FC_OP_SLICE || i.op == FC_OP_VIEW) && p->along[i.src[0]] >= 0;
+    const bool shifted = fc_piece_shifts(p, n);
     if (p->nranges == 1 || p->along[n] < 0) return fc_rewrite_node(p->graph, m->g, n, m->map);
     if (i.op == FC_OP_RECORD) return m->map[i.src[0]]; /* each user narrows it for itself */
     for (int k = 0; k < i.nops; k++)
-        i.src[k] = shifted ? m->map[i.src[k]] : narrowed(m, i.src[k], p->range[n]);
+        i.src[k] = fc_piece_wraps(p, n)
+                       ? m->map[i.src[k]]
+                       : narrowed(m, i.src[k], shifted ? p->inside[i.src[k]] : p->range[n]);
     i.shape = piece_shape(m, n);
     if (shifted) i.attr = piece_places(m, n);
     return fc_graph_node(m->g, i);
@@ -302,19 +305,158 @@ static void components(const maker *m, const fc_part *part, unsigned k, fc_node 
                     fc_build_op(g, FC_OP_add, first, fc_build_dim(g, end), FC_NONODE), 0, 0);
 }
 
+/* ---- scans -----------------------------------------------------------------------------------
+ *
+ * Element i is S combine p: p of its own run up to it, S the runs before it, from the right one on
+ * (docs/semantics.md). Of S the runs of the piece are what a scan of the piece alone has, as pieces
+ * begin where groups of runs do; those before it come from other pieces. */
+
+/* The axis `at` as one of `runs` and one of a run's elements. */
+static fc_node in_runs(fc_graph *g, fc_node x, uint32_t at, fc_dim runs) {
+    fc_dim shape[FC_MAX_RANK];
+    const uint32_t rank = fc_rank(g, x);
+    for (uint32_t k = 0; k <= rank; k++)
+        shape[k] = k == at       ? runs
+                   : k == at + 1 ? fc_dim_const(&g->dims, FC_RUN)
+                                 : fc_axis(g, x, k < at ? k : k - 1);
+    return fc_build_reshape(g, x, rank + 1, shape);
+}
+
+/* More elements behind the last ones, up to a whole run. */
+static fc_node whole_runs(fc_graph *g, fc_node x, uint32_t axis, fc_dim *runs) {
+    fc_dimtab *t = &g->dims;
+    fc_dim before[FC_MAX_RANK], after[FC_MAX_RANK];
+    const fc_dim n = fc_axis(g, x, axis), zero = fc_dim_const(t, 0), run = fc_dim_const(t, FC_RUN);
+    *runs = fc_dim_floordiv(t, fc_dim_add(t, n, fc_dim_const(t, FC_RUN - 1)), run);
+    for (uint32_t k = 0; k < fc_rank(g, x); k++) before[k] = after[k] = zero;
+    after[axis] = fc_dim_sub(t, fc_dim_mul(t, *runs, run), n);
+    return fc_build_pad(g, x, before, after, FC_EDGE_ZERO, FC_NONODE);
+}
+
+static fc_node combined(const maker *m, const fc_part *part, fc_node earlier, fc_node later) {
+    fc_node args[COUNT + 1] = {[EARLIER] = earlier, [LATER] = later}, r = FC_NONODE;
+    fc_val a[FC_MAX_COMPONENTS], b[FC_MAX_COMPONENTS], v[FC_MAX_COMPONENTS];
+    fc_code c;
+    if (!fc_usable(m->g, earlier) || !fc_usable(m->g, later)) return FC_NONODE;
+    fc_code_init(&c, m->g->alloc);
+    accumulator(&c, part, EARLIER, a);
+    accumulator(&c, part, LATER, b);
+    fc_red_combine(&c, part->red, part->dtype, a, b, v);
+    if (!inline_code(m->g, &c, args, v, 1, &r) && !m->g->error.code) fc_oom(&m->g->error);
+    fc_code_free(&c);
+    return r;
+}
+
+/* A subtree that came before, with an axis of 1 in place of the scan's. */
+static fc_node carry_at(const maker *m, const fc_part *part, fc_node carries, uint32_t k,
+                        uint32_t axis) {
+    fc_graph *g = m->g;
+    const fc_dim one = fc_dim_const(&g->dims, 1);
+    fc_dim shape[FC_MAX_RANK];
+    uint32_t rank = 0;
+    for (uint32_t d = 0; d < part->nkept; d++) {
+        if (d == axis) shape[rank++] = one;
+        shape[rank++] = (fc_dim)part->kept[d];
+    }
+    if (part->nkept == axis) shape[rank++] = one;
+    const fc_node x = range_of(g, carries, 0, fc_dim_const(&g->dims, k), one);
+    return fc_build_reshape(g, x, rank, shape);
+}
+
+/* The scan of elements that begin where a group of runs does. */
+static fc_node scan_from(const maker *m, const fc_part *part, fc_node x, fc_node carries) {
+    fc_graph *g = m->g;
+    const fc_scan s = fc_scan_of(fc_at(m->p->graph, part->node));
+    fc_dim runs, shape[FC_MAX_RANK];
+    fc_slice firsts[FC_MAX_RANK];
+    if (!fc_usable(g, x)) return FC_NONODE;
+    const fc_dim n = fc_axis(g, x, s.axis), zero = fc_dim_const(&g->dims, 0);
+    const uint32_t rank = fc_rank(g, x);
+    x = whole_runs(g, x, s.axis, &runs);
+    fc_node before = fc_build_scan(g, s.op, x, s.axis, true, false);
+    if (!fc_usable(g, before)) return FC_NONODE;
+    for (uint32_t k = 0; k < rank; k++) firsts[k] = (fc_slice){zero, 1, fc_axis(g, x, k)};
+    firsts[s.axis] = (fc_slice){zero, FC_RUN, runs};
+    before = fc_build_slice(g, before, firsts);
+    for (uint32_t k = 0; k < FC_CARRIES; k++)
+        before = combined(m, part, carry_at(m, part, carries, k, s.axis), before);
+    if (!fc_usable(g, before)) return FC_NONODE;
+    fc_node own = in_runs(g, x, s.axis, runs);
+    own = fc_build_scan(g, s.op, own, s.axis + 1, s.exclusive, false);
+    for (uint32_t k = 0; k <= rank; k++)
+        shape[k] = k == s.axis + 1 ? fc_dim_const(&g->dims, 1)
+                                   : fc_axis(g, before, k <= s.axis ? k : k - 1);
+    own = combined(m, part, fc_build_reshape(g, before, rank + 1, shape), own);
+    for (uint32_t k = 0; k < rank; k++) shape[k] = fc_axis(g, x, k);
+    return range_of(g, fc_build_reshape(g, own, rank, shape), s.axis, zero, n);
+}
+
+/* What a piece has of a scan, of the subtrees that came before each of its places. */
+static fc_node scanned(const maker *m, const fc_part *part, const fc_node *carries) {
+    fc_graph *g = m->g;
+    const fc_ninfo *i = fc_at(m->p->graph, part->node);
+    const uint32_t axis = fc_scan_of(i).axis, own = m->p->range[part->node];
+    fc_node x = narrowed(m, i->src[0], part->around), seg[3];
+    if (!fc_usable(g, x)) return FC_NONODE;
+    x = fc_build_cast(g, x, part->dtype);
+    if (part->places == 1) {
+        x = scan_from(m, part, x, carries[0]);
+    } else {
+        const fc_dim zero = fc_dim_const(&g->dims, 0);
+        const fc_dim before = range_before(m, part->around), n = range_length(m, part->range);
+        const fc_dim end = fc_dim_add(&g->dims, before, n);
+        const fc_dim behind = fc_dim_sub(&g->dims, range_length(m, part->around), end);
+        seg[0] = scan_from(m, part, range_of(g, x, axis, zero, before), carries[0]);
+        seg[1] = scan_from(m, part, range_of(g, x, axis, before, n), carries[1]);
+        seg[2] = scan_from(m, part, range_of(g, x, axis, end, behind), carries[2]);
+        x = fc_build_concat(g, 3, seg, axis);
+    }
+    if (!fc_usable(g, x)) return FC_NONODE;
+    x = fc_build_cast(g, x, (fusec_dtype)i->dtype);
+    if (part->around == own) return x;
+    return range_of(g, x, axis, offset_in(m, part->around, own), range_length(m, own));
+}
+
+/* The accumulator of the elements that a piece scans. */
+static fc_node carried(const maker *m, const fc_part *part) {
+    fc_graph *g = m->g;
+    const fc_ninfo *i = fc_at(m->p->graph, part->node);
+    const int64_t axis = fc_scan_of(i).axis;
+    fc_dim shape[FC_MAX_RANK];
+    fc_node x = narrowed(m, i->src[0], part->range);
+    if (!fc_usable(g, x)) return FC_NONODE;
+    const uint32_t rank = fc_rank(g, x);
+    for (uint32_t k = 0; k < rank; k++) shape[k] = fc_axis(g, x, k);
+    shape[rank] = fc_dim_const(&g->dims, 1); /* so that it is down a column */
+    x = fc_build_reshape(g, fc_build_cast(g, x, part->dtype), rank + 1, shape);
+    x = fc_build_reduce(g, part->red, x, 1, &axis, false);
+    for (uint32_t k = 0; k < part->nkept; k++) shape[k] = (fc_dim)part->kept[k];
+    return fc_build_reshape(g, x, part->nkept, shape);
+}
+
 /* ---- the source's nodes ---------------------------------------------------------------------- */
 
-static const fc_part *part_of(const fc_pieces *p, fc_node n) {
-    for (uint32_t i = 0; i < p->nparts; i++)
-        if (p->parts[i].node == n) return &p->parts[i];
-    return NULL;
+static fc_node total_by_size(const maker *m, fc_dim d) {
+    for (uint32_t k = 0; k < m->p->ntotals; k++)
+        if (m->p->totals[k] == d) return m->totals[k];
+    return FC_NONODE;
 }
 
 static fc_node total_of(const maker *m, fc_node n) {
     const fc_ninfo *i = fc_at(m->p->graph, n);
-    for (uint32_t k = 0; i->op == FC_OP_DIM && k < m->p->ntotals; k++)
-        if (m->p->totals[k] == (fc_dim)i->attr) return m->totals[k];
-    return FC_NONODE;
+    return i->op == FC_OP_DIM ? total_by_size(m, (fc_dim)i->attr) : FC_NONODE;
+}
+
+/* Numbers along the cut go on where the piece begins. */
+static fc_node counted_on(const maker *m, fc_node n, fc_node own) {
+    fc_graph *g = m->g;
+    const uint32_t k = m->p->range[n];
+    const fc_node before = fc_build_dim(g, range_before(m, k));
+    const fc_node first = fc_build_op(g, FC_OP_sub, m->begin, before, FC_NONODE);
+    const fc_node r = fc_build_op(g, FC_OP_add, own, first, FC_NONODE);
+    if (!m->p->ranges[k].round) return r;
+    const fc_dim size = fc_axis(m->p->graph, n, (uint32_t)m->p->along[n]);
+    return fc_build_op(g, FC_OP_mod, r, total_by_size(m, size), FC_NONODE);
 }
 
 /* A size goes with arrays of any shape as an operand, the input that stands for it does not. */
@@ -336,10 +478,12 @@ static void spread_totals(const maker *m, fc_node n, bool undo) {
 static fc_node copy(const maker *m, fc_node n) {
     const fc_pieces *p = m->p;
     const fc_ninfo *i = fc_at(p->graph, n);
-    const fc_part *part = part_of(p, n);
+    const fc_part *part = fc_piece_part(p, n);
     if (i->op == FC_OP_INPUT) return m->g->inputs.at[i->attr].node;
-    if (part && (m->whole || part->sweep < m->sweep))
-        return finished(m, part, m->acc + (size_t)(part - p->parts) * (FC_MAX_COMPONENTS + 1));
+    if (part && (m->whole ? !part->carry : part->sweep < m->sweep)) {
+        const fc_node *acc = m->acc + (size_t)(part - p->parts) * (FC_MAX_COMPONENTS + 1);
+        return part->carry ? scanned(m, part, acc) : finished(m, part, acc);
+    }
     if (part || (m->whole ? p->along[n] >= 0 : p->sweep[n] > m->sweep)) return FC_NONODE;
     for (int k = 0; k < i->nops; k++)
         if (m->map[i->src[k]] == FC_NONODE) return FC_NONODE;
@@ -347,10 +491,7 @@ static fc_node copy(const maker *m, fc_node n) {
     spread_totals(m, n, false);
     const fc_node same = in_piece(m, n);
     spread_totals(m, n, true);
-    if (i->op != FC_OP_IOTA || p->along[n] != (int)i->attr) return same;
-    const fc_node before = fc_build_dim(m->g, range_before(m, p->range[n]));
-    const fc_node first = fc_build_op(m->g, FC_OP_sub, m->begin, before, FC_NONODE);
-    return fc_build_op(m->g, FC_OP_add, same, first, FC_NONODE);
+    return i->op == FC_OP_IOTA && p->along[n] == (int)i->attr ? counted_on(m, n, same) : same;
 }
 
 static void copy_nodes(maker *m) {
@@ -384,15 +525,18 @@ static fc_node scalar(fc_graph *g, const char *what, unsigned k) {
 
 static void inputs_of_part(const maker *m, uint32_t k, fc_node *acc) {
     const fc_part *part = &m->p->parts[k];
-    const fc_op red = (fc_op)fc_at(m->p->graph, part->node)->op;
-    fc_dim shape[FC_MAX_RANK];
+    fc_dim shape[FC_MAX_RANK + 1];
     char name[32];
-    for (uint32_t i = 0; i < part->nkept; i++) shape[i] = (fc_dim)part->kept[i];
-    for (unsigned a = 0; a < part->narrays; a++) {
+    uint32_t rank = 0;
+    if (part->carry) shape[rank++] = fc_dim_const(&m->g->dims, FC_CARRIES);
+    for (uint32_t i = 0; i < part->nkept; i++) shape[rank++] = (fc_dim)part->kept[i];
+    for (unsigned a = 0; a < (part->carry ? part->places : part->narrays); a++) {
+        const int array = part->carry ? 0 : (int)a;
         snprintf(name, sizeof name, "part%u.%u", k, a);
-        acc[a] = fc_build_input(m->g, name, fc_component_dtype(red, part->dtype, (int)a),
-                                part->nkept, shape);
+        acc[a] = fc_build_input(m->g, name, fc_component_dtype(part->red, part->dtype, array), rank,
+                                shape);
     }
+    if (part->carry) return;
     acc[FC_MAX_COMPONENTS] = scalar(m->g, "count", k);
 }
 
@@ -410,7 +554,7 @@ static bool begin(maker *m, fc_node *totals, fc_node *acc) {
     if (!m->whole) m->begin = scalar(g, "begin", 0);
     for (uint32_t i = 0; i < p->ntotals; i++) totals[i] = scalar(g, "total", i);
     for (uint32_t i = 0; i < p->nparts; i++)
-        if (m->whole || p->parts[i].sweep < m->sweep)
+        if (m->whole ? !p->parts[i].carry : p->parts[i].sweep < m->sweep)
             inputs_of_part(m, i, acc + (size_t)i * (FC_MAX_COMPONENTS + 1));
     m->totals = totals;
     m->acc = acc;
@@ -421,13 +565,16 @@ static void output_of_part(const maker *m, uint32_t part, unsigned k) {
     char name[32];
     fc_node n[2] = {FC_NONODE, FC_NONODE};
     snprintf(name, sizeof name, "part%u.%u", part, k);
-    if (m->leaves)
+    const bool by_leaf = m->leaves && !m->p->parts[part].carry;
+    if (by_leaf)
         components(m, &m->p->parts[part], k, n);
+    else if (m->p->parts[part].carry)
+        n[0] = carried(m, &m->p->parts[part]);
     else
         n[0] = component(m, &m->p->parts[part], k);
     fc_build_output(m->g, name, n[0]);
     snprintf(name, sizeof name, "rest%u.%u", part, k);
-    if (m->leaves) fc_build_output(m->g, name, n[1]);
+    if (by_leaf) fc_build_output(m->g, name, n[1]);
 }
 
 static void outputs_of_parts(const maker *m) {
@@ -491,7 +638,7 @@ fusec_status fc_pieces_finish(const fc_pieces *p, fc_graph *out, uint32_t *outpu
 
 fusec_status fc_pieces_join(const fc_pieces *p, uint32_t number, fc_graph *out, fc_error *e) {
     const fc_part *part = &p->parts[number];
-    const fc_op red = (fc_op)fc_at(p->graph, part->node)->op;
+    const fc_op red = part->red;
     maker m = {.p = p, .g = out};
     fc_val a[FC_MAX_COMPONENTS], b[FC_MAX_COMPONENTS], r[FC_MAX_COMPONENTS];
     fc_node args[COUNT + 1] = {0}, made[FC_MAX_COMPONENTS];
@@ -506,8 +653,8 @@ fusec_status fc_pieces_join(const fc_pieces *p, uint32_t number, fc_graph *out, 
                 fc_build_input(out, name, fc_component_dtype(red, part->dtype, (int)k), 1, &n);
         }
     fc_code_init(&c, p->graph->alloc);
-    accumulator(&c, p, part, EARLIER, a);
-    accumulator(&c, p, part, LATER, b);
+    accumulator(&c, part, EARLIER, a);
+    accumulator(&c, part, LATER, b);
     fc_red_combine(&c, red, part->dtype, a, b, r);
     if (!inline_code(out, &c, args, r, part->narrays, made) && !out->error.code)
         fc_oom(&out->error);

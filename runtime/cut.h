@@ -52,15 +52,23 @@ int64_t fc_part_grain(const fc_part *p, int64_t inner);
 /* The named size of a graph. FUSEC_UNKNOWN_DIM: there is none. */
 fusec_status fc_cut_size(const fc_graph *g, const char *name, uint32_t *sym, fc_error *e);
 /* `n` elements of an array along an axis from number `at` on, as a view whose shape and strides are
- * in the arena; the array itself for an axis of -1. False: out of memory. */
+ * in the arena; the array itself for an axis of -1. Where they go round its ends (`at` is negative,
+ * or the end behind its own) they are a copy there. False: out of memory. */
 bool fc_cut_view(fc_arena *arena, const fc_tensor *t, int axis, int64_t at, int64_t n,
                  fc_tensor *out);
 
-/* The elements that a piece has of an input or an output along the cut. */
+/* The elements that a piece has of an input or an output along the cut. Of an input the first may
+ * be before 0 and the last one behind the end: those are at the other end. */
 void fc_cut_input_range(const fc_cut *c, uint32_t i, const fc_piece *p, int64_t *begin,
                         int64_t *end);
+/* Of the whole array, how many. */
+int64_t fc_cut_input_length(const fc_cut *c, uint32_t i, int64_t total);
+int64_t fc_cut_output_length(const fc_cut *c, uint32_t i, int64_t total);
 void fc_cut_output_range(const fc_cut *c, uint32_t i, const fc_piece *p, int64_t *begin,
                          int64_t *end);
+
+/* Of pieces that come in order the sweep can be done right after the one before it. */
+bool fc_cut_follows(const fc_cut *c, uint32_t sweep);
 
 /* A sweep over a piece. Inputs and outputs that lie along the cut are the piece's part of them, the
  * others whole; of outputs that are whole, or of another sweep, data is not looked at. `before` has

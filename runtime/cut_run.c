@@ -13,7 +13,9 @@ typedef struct run {
     fc_cut *c;
     const fc_sweep *sweep;
     uint32_t number; /* of the sweep; nsweeps: the finish */
-    bool by_leaf;    /* its accumulators are those of all leaves */
+    bool by_leaf;    /* its accumulators are those of all leaves, but of scans */
+    bool aligned;    /* a scan begins anew in every block */
+    bool fine;       /* what lies before a place, too, has to be the end of a subtree */
     fc_stream stream;
     fc_piece piece;
     uint32_t nin, nout;
@@ -55,6 +57,18 @@ void fc_cut_output_range(const fc_cut *c, uint32_t i, const fc_piece *p, int64_t
     find_range(range_of_output(c, i), p, begin, end);
 }
 
+static int64_t length_of(const fc_piece_range *r, int64_t total) {
+    return total + r->extra > 0 ? total + r->extra : 0;
+}
+
+int64_t fc_cut_input_length(const fc_cut *c, uint32_t i, int64_t total) {
+    return length_of(range_of_input(c, i), total);
+}
+
+int64_t fc_cut_output_length(const fc_cut *c, uint32_t i, int64_t total) {
+    return length_of(range_of_output(c, i), total);
+}
+
 /* A tensor whose axis has another size; the shape is copied. */
 static bool resized(fc_arena *arena, const fc_tensor *t, int axis, int64_t size, fc_tensor *out) {
     int64_t *shape = fc_arena_alloc(arena, (t->rank + 1) * sizeof *shape);
@@ -62,6 +76,28 @@ static bool resized(fc_arena *arena, const fc_tensor *t, int axis, int64_t size,
     for (uint32_t k = 0; k < t->rank; k++) shape[k] = (int)k == axis ? size : t->shape[k];
     *out = *t;
     out->shape = shape;
+    return true;
+}
+
+/* Elements [at, at + n) of an axis of an array in host memory, around its ends. */
+static bool copy_round(fc_arena *arena, const fc_tensor *t, int axis, int64_t at,
+                       const int64_t *strides, fc_tensor *out) {
+    const size_t bytes = fc_dtypes[t->dtype].bytes;
+    const int64_t size = t->shape[axis];
+    int64_t count = 1, index[FC_MAX_RANK] = {0};
+    out->strides = NULL;
+    for (uint32_t k = 0; k < t->rank; k++) count *= out->shape[k];
+    char *to = fc_arena_alloc(arena, (size_t)count * bytes + 1);
+    if (!to) return false;
+    out->data = to;
+    for (; count > 0 && size; count--, to += bytes) {
+        int64_t from = 0;
+        for (uint32_t k = 0; k < t->rank; k++)
+            from +=
+                strides[k] * ((int)k == axis ? ((at + index[k]) % size + size) % size : index[k]);
+        memcpy(to, (const char *)t->data + from * (int64_t)bytes, bytes);
+        for (uint32_t k = t->rank; k-- > 0 && ++index[k] == out->shape[k];) index[k] = 0;
+    }
     return true;
 }
 
@@ -75,6 +111,8 @@ bool fc_cut_view(fc_arena *arena, const fc_tensor *t, int axis, int64_t at, int6
     for (uint32_t k = t->rank; k-- > 0; step *= t->shape[k])
         strides[k] = t->strides ? t->strides[k] : step;
     out->strides = strides;
+    if (out->data && (at < 0 || at + n > t->shape[axis]))
+        return copy_round(arena, t, axis, at, strides, out);
     if (out->data)
         out->data = (char *)out->data + at * strides[axis] * (int64_t)fc_dtypes[t->dtype].bytes;
     return true;
@@ -86,6 +124,10 @@ int64_t fc_cut_total(const fc_cut *c, uint32_t nin, const fc_tensor *in) {
         if (axis >= 0) return in[i].shape[axis] - range_of_input(c, i)->extra;
     }
     return -1;
+}
+
+bool fc_cut_follows(const fc_cut *c, uint32_t sweep) {
+    return fc_pieces_follows(&c->pieces, sweep);
 }
 
 static fusec_status bind_whole(const fc_cut *c, fc_arena *arena, uint32_t nin, const fc_tensor *in,
@@ -121,6 +163,7 @@ static bool fall_together(const fc_part *p, int64_t inner) {
 
 int64_t fc_part_grain(const fc_part *p, int64_t inner) {
     int64_t n = fc_tree_leaf(p->tree, p->half);
+    if (p->carry) return p->grain;
     if (inner <= 0) return 1;
     while (n > 1 && inner % 2 == 0) n /= 2, inner /= 2;
     return n;
@@ -184,16 +227,49 @@ static int64_t elements_at_position(const run *r, const fc_part *part) {
     return n;
 }
 
+/* What came before the places of a block where a scan begins anew. */
+static fusec_status take_carries(run *r, uint32_t number, const fc_piece *block, fc_tensor *in,
+                                 uint32_t *n) {
+    const fc_part *part = &r->c->pieces.parts[number];
+    int64_t width, end, at[3] = {block->begin};
+    product(part->kept, part->nkept, r->values, &width);
+    FC_TRY(fc_partial_sizes(r->before, number, r->piece.total, width, 1, r->e));
+    if (part->places > 1) {
+        find_range(&r->c->pieces.ranges[part->around], block, &at[0], &end);
+        find_range(&r->c->pieces.ranges[part->range], block, &at[1], &at[2]);
+        if (end <= at[2]) at[2] = 0; /* there is nothing behind it */
+        if (at[0] >= at[1]) at[0] = 0;
+    }
+    for (uint32_t k = 0; k < part->places; k++) {
+        int64_t *shape = fc_arena_alloc(&r->arena, (part->nkept + 1u) * sizeof *shape);
+        char *data =
+            fc_arena_alloc(&r->arena, fc_part_array_bytes(r->c, number, 0, width) * FC_CARRIES + 1);
+        if (!shape || !data) return fc_oom(r->e);
+        shape[0] = FC_CARRIES;
+        for (uint32_t d = 0; d < part->nkept; d++) shape[d + 1] = r->values[part->kept[d]];
+        FC_TRY(fc_partial_before(r->before, number, at[k] / FC_RUN, data, r->e));
+        in[(*n)++] = (fc_tensor){.dtype = fc_component_dtype(part->red, part->dtype, 0),
+                                 .rank = part->nkept + 1,
+                                 .shape = shape,
+                                 .data = data};
+    }
+    return FUSEC_OK;
+}
+
 /* What the program takes behind the inputs of the source: see passes/pieces.h. */
-static fusec_status take_joined(run *r, fc_tensor *in, uint32_t *n) {
+static fusec_status take_joined(run *r, const fc_piece *block, fc_tensor *in, uint32_t *n) {
     const fc_pieces *p = &r->c->pieces;
     for (uint32_t i = 0; i < p->nparts; i++) {
         const fc_part *part = &p->parts[i];
         fc_partial_whole all;
         int64_t width;
-        if (part->sweep >= r->number) continue;
+        if (part->sweep >= r->number || (part->carry && r->number == p->nsweeps)) continue;
         if (!r->before)
             return fc_fail(r->e, FUSEC_INVALID, "what earlier sweeps found out is missing");
+        if (part->carry) {
+            FC_TRY(take_carries(r, i, block, in, n));
+            continue;
+        }
         int64_t *shape = fc_arena_alloc(&r->arena, (part->nkept + 1u) * sizeof *shape);
         int64_t *count = fc_arena_alloc(&r->arena, sizeof *count);
         if (!shape || !count) return fc_oom(r->e);
@@ -205,8 +281,7 @@ static fusec_status take_joined(run *r, fc_tensor *in, uint32_t *n) {
         *count = all.count;
         const char *data = all.data;
         for (unsigned k = 0; k < part->narrays; k++) {
-            const fc_op red = (fc_op)fc_at(p->graph, part->node)->op;
-            in[(*n)++] = (fc_tensor){.dtype = fc_component_dtype(red, part->dtype, (int)k),
+            in[(*n)++] = (fc_tensor){.dtype = fc_component_dtype(part->red, part->dtype, (int)k),
                                      .rank = part->nkept,
                                      .shape = shape,
                                      .data = (void *)(uintptr_t)data};
@@ -235,14 +310,13 @@ static fusec_status take_inputs(run *r, const fc_piece *block, fc_tensor **in, u
     }
     if (!finish) (*in)[(*nin)++] = number(at);
     for (uint32_t i = 0; i < p->ntotals; i++) (*in)[(*nin)++] = number(&r->values[p->totals[i]]);
-    return take_joined(r, *in, nin);
+    return take_joined(r, block, *in, nin);
 }
 
 /* Memory for the arrays of `leaves` accumulators of a reduction, or for one (-1). */
 static fusec_status take_accumulators(run *r, uint32_t number, unsigned k, int64_t leaves,
                                       fc_tensor *out) {
     const fc_part *part = &r->c->pieces.parts[number];
-    const fc_op red = (fc_op)fc_at(r->c->pieces.graph, part->node)->op;
     const uint32_t front = leaves >= 0;
     int64_t width, *shape = fc_arena_alloc(&r->arena, (part->nkept + 2u) * sizeof *shape);
     if (!shape) return fc_oom(r->e);
@@ -250,7 +324,7 @@ static fusec_status take_accumulators(run *r, uint32_t number, unsigned k, int64
     for (uint32_t d = 0; d < part->nkept; d++) shape[front + d] = r->values[part->kept[d]];
     product(part->kept, part->nkept, r->values, &width);
     if (front) width *= leaves;
-    *out = (fc_tensor){.dtype = fc_component_dtype(red, part->dtype, (int)k),
+    *out = (fc_tensor){.dtype = fc_component_dtype(part->red, part->dtype, (int)k),
                        .rank = part->nkept + front,
                        .shape = shape};
     out->data = fc_arena_alloc(&r->arena, fc_part_array_bytes(r->c, number, k, width) + 1);
@@ -265,6 +339,10 @@ static int64_t elements_in(const run *r, const fc_part *part, const fc_piece *bl
     return (end - begin) * inner;
 }
 
+static bool is_by_leaf(const run *r, const fc_part *part) {
+    return r->by_leaf && !part->carry;
+}
+
 /* Memory for the accumulators, then the caller's results. */
 static fusec_status take_outputs(run *r, const fc_piece *block, fc_tensor **out, uint32_t *nout) {
     const fc_pieces *p = &r->c->pieces;
@@ -277,8 +355,9 @@ static fusec_status take_outputs(run *r, const fc_piece *block, fc_tensor **out,
         if (part->sweep != r->number) continue;
         const int64_t leaves = elements_in(r, part, block) / fc_tree_leaf(part->tree, part->half);
         for (unsigned k = 0; k < part->narrays; k++) {
-            FC_TRY(take_accumulators(r, i, k, r->by_leaf ? leaves : -1, &(*out)[(*nout)++]));
-            if (r->by_leaf) FC_TRY(take_accumulators(r, i, k, -1, &(*out)[(*nout)++]));
+            const bool all = is_by_leaf(r, part);
+            FC_TRY(take_accumulators(r, i, k, all ? leaves : -1, &(*out)[(*nout)++]));
+            if (all) FC_TRY(take_accumulators(r, i, k, -1, &(*out)[(*nout)++]));
         }
     }
     for (uint32_t i = 0; i < r->sweep->noutputs; i++) {
@@ -300,9 +379,10 @@ static fusec_status take_outputs(run *r, const fc_piece *block, fc_tensor **out,
 static int64_t block_at(const run *r, int64_t at, int64_t grain) {
     const int64_t left = r->piece.end - at;
     int64_t n = grain;
-    if (!r->sweep->nparts || r->by_leaf) return left;
+    if (!r->aligned && (!r->sweep->nparts || r->by_leaf)) return left;
     while (n < left && at % (2 * n) == 0 && (2 * n <= left || r->piece.end == r->piece.total))
         n *= 2;
+    if (r->fine && n > grain && n <= left) n /= 2;
     return n < left ? n : left;
 }
 
@@ -349,8 +429,9 @@ static fusec_status put_block(run *r, const fc_piece *block, int64_t size, const
         product(part->kept, part->nkept, r->values, &width);
         FC_TRY(fc_partial_sizes(r->into, i, r->piece.total, width, elements_at_position(r, part),
                                 r->e));
-        FC_TRY(r->by_leaf ? put_leaves(r, i, block, out) : put_subtree(r, i, block, size, out));
-        out += (r->by_leaf ? 2 : 1) * part->narrays;
+        FC_TRY(is_by_leaf(r, part) ? put_leaves(r, i, block, out)
+                                   : put_subtree(r, i, block, size, out));
+        out += (is_by_leaf(r, part) ? 2 : 1) * part->narrays;
     }
     return FUSEC_OK;
 }
@@ -388,6 +469,13 @@ static fusec_status run_block(run *r, const fc_piece *block, int64_t size) {
 static fusec_status run_piece(run *r) {
     int64_t grain;
     FC_TRY(grain_of(r->c, r->number, r->values, &grain, &r->by_leaf, r->e));
+    for (uint32_t i = 0; i < r->c->pieces.nparts; i++) {
+        const fc_part *part = &r->c->pieces.parts[i];
+        if (!part->carry || part->sweep > r->number) continue;
+        r->aligned = true;
+        r->fine |= part->sweep == r->number && part->places > 1;
+        if (part->grain > grain) grain = part->grain;
+    }
     if (r->piece.begin % grain || (r->piece.end % grain && r->piece.end != r->piece.total))
         return fc_fail(r->e, FUSEC_INVALID,
                        "a piece has to begin and end at multiples of %lld, or end with the array",

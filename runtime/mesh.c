@@ -35,20 +35,18 @@ typedef struct mesh {
 static fusec_status check_lengths(const mesh *m, fc_error *e) {
     const fc_cut *cut = m->parts[0].cut;
     const fc_graph *g = cut->pieces.graph;
-    const fc_piece all = {0, m->total, m->total};
-    int64_t begin, end;
     for (uint32_t i = 0; i < m->c->nin + m->c->nout; i++) {
         const bool in = i < m->c->nin;
         const uint32_t k = in ? i : i - m->c->nin;
         const fc_tensor *t = in ? &m->c->in[k] : &m->c->out[k];
         const int axis = cut->pieces.along[in ? g->inputs.at[k].node : g->outputs.at[k].node];
         if (axis < 0) continue;
-        (in ? fc_cut_input_range : fc_cut_output_range)(cut, k, &all, &begin, &end);
-        if (axis >= (int)t->rank || t->shape[axis] != end - begin)
+        const int64_t length = (in ? fc_cut_input_length : fc_cut_output_length)(cut, k, m->total);
+        if (axis >= (int)t->rank || t->shape[axis] != length)
             return fc_fail(e, in ? FUSEC_INPUT_SHAPE : FUSEC_RESULT_SHAPE,
                            "%s has not the %lld elements along axis %d that the others ask for",
-                           in ? g->inputs.at[k].name : g->outputs.at[k].name,
-                           (long long)(end - begin), axis);
+                           in ? g->inputs.at[k].name : g->outputs.at[k].name, (long long)length,
+                           axis);
     }
     return FUSEC_OK;
 }

@@ -9,8 +9,7 @@
 
 static fusec_dtype dtype_of(const fc_cut *cut, uint32_t part, unsigned array) {
     const fc_part *p = &cut->pieces.parts[part];
-    const fc_op red = (fc_op)fc_at(cut->pieces.graph, p->node)->op;
-    return fc_component_dtype(red, p->dtype, (int)array);
+    return fc_component_dtype(p->red, p->dtype, (int)array);
 }
 
 size_t fc_part_array_bytes(const fc_cut *cut, uint32_t part, unsigned array, int64_t width) {
@@ -65,7 +64,10 @@ void fc_partial_free(fc_partial *p) {
     if (!p) return;
     for (uint32_t i = 0; i < p->cut->pieces.nparts; i++) {
         for (size_t k = 0; k < p->set[i].at.len; k++) fc_free(p->alloc, p->set[i].at.at[k].data);
+        for (size_t k = 0; k < p->set[i].made.len; k++)
+            fc_free(p->alloc, p->set[i].made.at[k].data);
         fc_vec_free(p->alloc, &p->set[i].at);
+        fc_vec_free(p->alloc, &p->set[i].made);
         fc_free(p->alloc, p->set[i].all);
     }
     pthread_mutex_destroy(&p->lock);
@@ -142,7 +144,32 @@ static int64_t end_leaf(const fc_partial *p, uint32_t part, const fc_subtree *s)
     return first_leaf(s) + s->count / leaf + (s->count % leaf != 0);
 }
 
+static bool is_scan(const fc_partial *p, uint32_t part) {
+    return p->cut->pieces.parts[part].carry;
+}
+
+/* Of subtrees in order, the place of the first that begins at a leaf or behind it; of those that
+ * begin there the smaller ones come first. */
+static size_t place_of(const fc_subtree *at, size_t n, int64_t leaf, unsigned level) {
+    size_t low = 0;
+    while (low < n) {
+        const size_t mid = low + (n - low) / 2;
+        const int64_t first = first_leaf(&at[mid]);
+        if (first < leaf || (first == leaf && at[mid].level < level))
+            low = mid + 1;
+        else
+            n = mid;
+    }
+    return low;
+}
+
 static bool overlaps(const fc_partial *p, uint32_t part, const fc_subtree *s) {
+    const struct fc_partial_set *set = &p->set[part];
+    if (is_scan(p, part)) { /* in order, none over another */
+        const size_t i = place_of(set->at.at, set->at.len, first_leaf(s), 0);
+        return (i > 0 && end_leaf(p, part, &set->at.at[i - 1]) > first_leaf(s)) ||
+               (i < set->at.len && first_leaf(&set->at.at[i]) < end_leaf(p, part, s));
+    }
     for (size_t i = 0; i < p->set[part].at.len; i++) {
         const fc_subtree *o = &p->set[part].at.at[i];
         if (first_leaf(s) < end_leaf(p, part, o) && first_leaf(o) < end_leaf(p, part, s))
@@ -207,6 +234,12 @@ static fusec_status add(fc_partial *p, uint32_t part, const fc_subtree *s, size_
     fc_error later = {0}; /* what could not be joined for now */
     if (!n) return FUSEC_OK;
     if (!fc_reserve(p->alloc, &set->at, from + n)) return fc_oom(e);
+    for (size_t k = 0; k < n && is_scan(p, part); k++) {
+        const size_t i = place_of(set->at.at, set->at.len, first_leaf(&s[k]), s[k].level);
+        memmove(&set->at.at[i + 1], &set->at.at[i], (set->at.len++ - i) * sizeof *s);
+        set->at.at[i] = s[k];
+    }
+    if (is_scan(p, part)) return FUSEC_OK;
     memcpy(set->at.at + from, s, n * sizeof *s);
     set->at.len += n;
     fc_free(p->alloc, set->all);
@@ -351,6 +384,75 @@ fusec_status fc_partial_all(fc_partial *p, uint32_t part, fc_partial_whole *out,
     pthread_mutex_lock(&p->lock);
     const fusec_status s = join_all(p, part, e);
     *out = (fc_partial_whole){p->set[part].all, p->set[part].width, fc_partial_elements(p, part)};
+    pthread_mutex_unlock(&p->lock);
+    return s;
+}
+
+/* ---- scans ---------------------------------------------------------------------------------- */
+
+static bool is_at(const fc_subtree *s, unsigned level, int64_t index) {
+    return s->level == level && s->index == index;
+}
+
+/* The accumulator of a whole subtree of a scan's elements, joined if need be; NULL: it fails. */
+static char *subtree_of(fc_partial *p, uint32_t part, unsigned level, int64_t index, fc_error *e) {
+    struct fc_partial_set *set = &p->set[part];
+    const int64_t leaf = index << level;
+    size_t i = place_of(set->at.at, set->at.len, leaf, level);
+    if (i < set->at.len && is_at(&set->at.at[i], level, index)) return set->at.at[i].data;
+    i = place_of(set->made.at, set->made.len, leaf, level);
+    if (i < set->made.len && is_at(&set->made.at[i], level, index)) return set->made.at[i].data;
+    if (!level)
+        return fc_fail(e, FUSEC_INVALID,
+                       "what a scan has before the piece is missing: the sweep before it has to be "
+                       "done for all pieces before, and for the same ones"),
+               NULL;
+    char *a = subtree_of(p, part, level - 1, 2 * index, e);
+    char *b = a ? subtree_of(p, part, level - 1, 2 * index + 1, e) : NULL;
+    fc_subtree s = {level, index, leaf_of(p, part) << level, NULL};
+    if (b) s.data = joined(p, part, a, b, e);
+    if (!s.data) return NULL;
+    if (!fc_push(p->alloc, &set->made, s)) return fc_free(p->alloc, s.data), fc_oom(e), NULL;
+    i = place_of(set->made.at, set->made.len - 1, leaf, level);
+    memmove(&set->made.at[i + 1], &set->made.at[i], (set->made.len - 1 - i) * sizeof s);
+    set->made.at[i] = s;
+    return s.data;
+}
+
+/* The value that changes nothing, in all elements. */
+static fusec_status fill(const fc_partial *p, uint32_t part, char *out, int64_t n, fc_error *e) {
+    const fc_part *x = &p->cut->pieces.parts[part];
+    const size_t bytes = fc_dtypes[dtype_of(p->cut, part, 0)].bytes;
+    fc_val start[FC_MAX_COMPONENTS];
+    fc_code c;
+    fc_code_init(&c, p->alloc);
+    fc_red_init(&c, x->red, x->dtype, start);
+    const bool good = !c.status && c.ins.at[start[0]].op == FC_OP_CONST;
+    const uint64_t bits = good ? c.ins.at[start[0]].imm : 0;
+    fc_code_free(&c);
+    if (!good) return fc_oom(e);
+    for (int64_t k = 0; k < n; k++) memcpy(out + (size_t)k * bytes, &bits, bytes);
+    return FUSEC_OK;
+}
+
+static fusec_status before(fc_partial *p, uint32_t part, int64_t leaf, char *out, fc_error *e) {
+    const size_t bytes = fc_part_array_bytes(p->cut, part, 0, p->set[part].width);
+    FC_TRY(fill(p, part, out, FC_CARRIES * p->set[part].width, e));
+    if (leaf >> FC_CARRIES)
+        return fc_fail(e, FUSEC_LIMIT, "a scan of more than 2^%d elements", FC_CARRIES + 4);
+    for (unsigned level = 0; leaf >> level; level++) {
+        if (!(leaf >> level & 1)) continue;
+        const char *s = subtree_of(p, part, level, (leaf >> level) - 1, e);
+        if (!s) return e->code;
+        memcpy(out, s, bytes);
+        out += bytes;
+    }
+    return FUSEC_OK;
+}
+
+fusec_status fc_partial_before(fc_partial *p, uint32_t part, int64_t leaf, char *out, fc_error *e) {
+    pthread_mutex_lock(&p->lock);
+    const fusec_status s = before(p, part, leaf, out, e);
     pthread_mutex_unlock(&p->lock);
     return s;
 }

@@ -3,10 +3,12 @@
  * finished subtrees, for each reduction over the cut (passes/pieces.h) a set of them.
  *
  * Putting and merging add all or nothing, also where there is no memory in the middle. Two siblings
- * are joined to their parent, at once where that is possible, so what is kept of a contiguous range are at
- * most two subtrees a level, whatever the pieces were. When all is there, the subtrees that remain
- * are joined from the right, which is what the tree does with missing right parts
+ * are joined to their parent, at once where that is possible, so what is kept of a contiguous range
+ * are at most two subtrees a level, whatever the pieces were. When all is there, the subtrees that
+ * remain are joined from the right, which is what the tree does with missing right parts
  * (docs/semantics.md, section 6): the result is that of a single call, to the bit.
+ *
+ * Of a scan all that was put is kept, in order, as each piece needs what came before it.
  *
  * Threads may share one: each function locks it while it looks at it. */
 #ifndef FUSEC_RUNTIME_PARTIAL_H
@@ -30,10 +32,11 @@ typedef struct fc_partial {
     int64_t total;        /* the cut size; -1: no piece came yet */
     struct fc_partial_set {
         FC_VEC(fc_subtree) at;
-        int64_t width, inner; /* elements of an array of an accumulator; of the reduction at a
-                                 position of the cut; -1: no piece came yet */
-        char *all;            /* the accumulator of everything, once it was asked for */
-    } * set;                  /* [parts] */
+        int64_t width, inner;    /* elements of an array of an accumulator; of the reduction at a
+                                    position of the cut; -1: no piece came yet */
+        char *all;               /* the accumulator of everything, once it was asked for */
+        FC_VEC(fc_subtree) made; /* of a scan: joined ones that were asked for */
+    } * set;                     /* [parts] */
 } fc_partial;
 
 fusec_status fc_partial_new(const fc_cut *cut, fc_partial **out, fc_error *e);
@@ -54,6 +57,11 @@ typedef struct fc_partial_whole {
     int64_t width, count;
 } fc_partial_whole;
 fusec_status fc_partial_all(fc_partial *p, uint32_t part, fc_partial_whole *out, fc_error *e);
+
+/* The subtrees before leaf `leaf` of a scan's elements, FC_CARRIES of them in an array: the one
+ * that ends there first, start values behind the last. FUSEC_INVALID while some are missing, or
+ * where no piece ended there. */
+fusec_status fc_partial_before(fc_partial *p, uint32_t part, int64_t leaf, char *out, fc_error *e);
 
 /* Puts everything of `from` into `p`. FUSEC_INVALID: they do not go together, and nothing was
  * done. */

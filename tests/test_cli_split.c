@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <string.h>
+
 #include "tests/support/shell.h"
 #include "tests/support/test.h"
 
@@ -115,7 +117,8 @@ static const struct {
     {"no_size", "-e 'x*2' x=x.npy --split q", 3, "the program has no size q [unknown-dim]"},
     {"no_number", "-e 'x*2' x=x.npy --split n=", 2, "the number of positions is from 1"},
     {"zero", "-e 'x*2' x=x.npy --split n=0", 2, "the number of positions is from 1"},
-    {"along_it", "-e 'cumsum(x, axis=0)' x=x.npy --split n", 2, "runs along it"},
+    {"along_it", "-e 'cumsum(x, axis=0, reverse=true)' x=x.npy --split n", 2,
+     "reads at other places along it"},
     {"disk_full", "-e 'x*2' x=x.npy --split n=1024 -o y.npy", 4, "y.npy"},
 };
 
@@ -148,6 +151,43 @@ FC_TEST(cli_split, a_file_that_shrinks) {
     shell_close(&sh);
 }
 
+/* What goes on from piece to piece, and what is read at the other end: in one pass through the
+ * file, in several, and of files of all kinds. */
+FC_TEST(cli_split, scans_and_edges_around) {
+    static const char *const texts[] = {
+        "cumsum(x, axis=0)",
+        "cumprod(1 + x/1000, axis=0)/sum(x)",
+        "c = cumsum(x, axis=0); c[70:] - c[:-70]",
+        "cummax(cumsum(x, axis=0)%7, axis=0)",
+        "roll(x, 3, axis=0) - roll(x, -700, axis=0)",
+        "roll(x - mean(x), 9000, axis=0)",
+    };
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:9001x3 -o x.npy");
+    EXPECT_RUN(sh, 0, "tail -c 108012 x.npy >x.bin; fusec -q -d interp -e x x=x.npy -o x.zarr");
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        EXPECT_RUN(sh, 0, "fusec -q -d interp -e '%s' x=x.npy -o a.npy --split never", texts[i]);
+        for (int n = 16; n < 9000; n = n * 5 + 3) {
+            EXPECT_RUN(sh, 0,
+                       "fusec -d interp -e '%s' x=x.npy -o b.npy --split n=%d && cmp a.npy b.npy",
+                       texts[i], n);
+            FC_EXPECT_EQ_I64(strstr(sh.err, "more than once") != NULL, i == 1 || i == 5);
+        }
+        EXPECT_RUN(
+            sh, 0,
+            "fusec -q -d interp -e '%s' x=raw:f32:9001x3:x.bin -o b.npy --split n=2000 && cmp "
+            "a.npy b.npy && fusec -q -d interp -e '%s' x=x.zarr -o b.npy --split n=4000 && cmp "
+            "a.npy b.npy && fusec -q -d interp -e '%s' x=- -o b.npy --split n=4000 <x.npy && "
+            "cmp a.npy b.npy",
+            texts[i], texts[i], texts[i]);
+        EXPECT_RUN(sh, 0,
+                   "fusec -q -e '%s' x=x.npy -o b.npy --devices interp/0,interp/1,interp/2 && cmp "
+                   "a.npy b.npy",
+                   texts[i]);
+    }
+    shell_close(&sh);
+}
+
 FC_TEST(cli_split, explained) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "fusec explain -d interp -e 'x / sum(x)' x=f32:10^11 --pieces n=auto");
@@ -161,8 +201,14 @@ FC_TEST(cli_split, explained) {
     FC_EXPECT_CONTAINS(sh.out, "y         f32[3], whole");
     EXPECT_RUN(sh, 0, "fusec explain -d interp -e 'x / sum(x)' x=f32:5000 --pieces n --json");
     FC_EXPECT_CONTAINS(sh.out, "\"because\": \"sum of f32[5000]\"");
-    EXPECT_RUN(sh, 2, "fusec explain -d interp -e 'cumsum(x)' x=f32:5000 --pieces n");
-    FC_EXPECT_CONTAINS(sh.err, "can't be cut along n: scan of type f32[n] runs along it");
+    EXPECT_RUN(sh, 0, "fusec explain -d interp -e 'cumsum(x), roll(x, 3)' x=f32:5000 --pieces n");
+    FC_EXPECT_CONTAINS(sh.out, "it needs of each piece what is before it of the scan of f32[5000]");
+    FC_EXPECT_CONTAINS(sh.out, "one device does it with the sweep before, reading once");
+    FC_EXPECT_CONTAINS(sh.out, "with 3 before and 0 behind, around the ends");
+    EXPECT_RUN(sh, 0, "fusec explain -d interp -e 'cumsum(x)' x=f32:5000 --pieces n --json");
+    FC_EXPECT_CONTAINS(sh.out, "\"with_previous\": true");
+    EXPECT_RUN(sh, 2, "fusec explain -d interp -e 'x[::-1]' x=f32:5000 --pieces n");
+    FC_EXPECT_CONTAINS(sh.err, "can't be cut along n: slice of type f32[n] reads at other places");
     EXPECT_RUN(sh, 3, "fusec explain -d interp -e 'x' x=f32:5000 --pieces k");
     FC_EXPECT_CONTAINS(sh.err, "the program has no size k");
     EXPECT_RUN(sh, 2, "fusec explain -d interp -e 'x' x=f32:5000 --pieces n=0");
@@ -186,8 +232,8 @@ FC_TEST(cli_split, several_devices) {
     EXPECT_RUN(sh, 4,
                "ulimit -f 8; fusec -q -e 'x[1:] - x[:-1]' x=x.npy -o d.npy --devices "
                "interp/0,interp/1 --split n=1000; a=$?; test ! -e d.npy && exit $a");
-    EXPECT_RUN(sh, 2, "fusec -q -e 'cumsum(x)' x=rand:f32:9001 --devices interp,interp/1");
-    FC_EXPECT_CONTAINS(sh.err, "runs along it");
+    EXPECT_RUN(sh, 2, "fusec -q -e 'x[::-1]' x=rand:f32:9001 --devices interp,interp/1");
+    FC_EXPECT_CONTAINS(sh.err, "reads at other places along it");
     FC_EXPECT_CONTAINS(sh.err, "help: without --devices one device computes it");
     shell_write(&sh, "g.fuse", "export def g(n: dim) -> f32[n] = f32(arange(n))\n");
     EXPECT_RUN(sh, 2, "fusec -q -d interp run g.fuse n=100000 -o y.npy --split n=4096");

@@ -25,7 +25,8 @@ typedef struct box {
     fusec_program *p;
     fusec_cut *cut;
     arrays in, want, got;
-    fc_rng rng;
+    fc_rng rng, cuts; /* `cuts`: from which the pieces of the first sweep were chosen */
+    bool same_pieces;
     int64_t total;
 } box;
 
@@ -77,6 +78,7 @@ static fusec_status give_five(fusec_module *m) {
 static bool open_box(box *b, fusec_context *ctx, const char *text, uint64_t seed) {
     memset(b, 0, sizeof *b);
     b->rng = (fc_rng){seed};
+    b->same_pieces = strstr(text, "cum") != NULL;
     b->ctx = ctx;
     FC_EXPECT_OK_TEXT(fusec_parse(ctx, NULL, text, &b->m), fusec_message(ctx));
     if (b->m) FC_EXPECT_OK_TEXT(give_five(b->m), fusec_message(ctx));
@@ -106,6 +108,21 @@ static void run_whole(box *b) {
                       fusec_message(b->ctx));
 }
 
+/* Elements [begin, end) of an axis with those at the other end, as a copy. */
+static void copy_round(const fusec_tensor *t, int axis, int64_t begin, int64_t end,
+                       fusec_tensor *out) {
+    int64_t row = (int64_t)fc_dtypes[t->dtype].bytes, rows = 1;
+    const int64_t size = t->shape[axis];
+    for (int k = 0; k < t->rank; k++)
+        if (k < axis) rows *= t->shape[k];
+    for (int k = axis + 1; k < t->rank; k++) row *= t->shape[k];
+    char *to = malloc((size_t)((end - begin) * rows * row) + 1);
+    out->data = to, out->strides = NULL;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t k = begin; k < end; k++, to += row)
+            memcpy(to, (char *)t->data + (r * size + (k % size + size) % size) * row, (size_t)row);
+}
+
 /* The part of an array that a piece has; strides make it a view. */
 static void view(const fusec_tensor *t, int axis, int64_t begin, int64_t end, fusec_tensor *out,
                  int64_t shape[8], int64_t strides[8]) {
@@ -124,12 +141,15 @@ static fusec_status run_piece(box *b, int sweep, int64_t begin, int64_t end, fus
     fusec_piece w = FUSEC_PIECE_INIT;
     fusec_tensor in[MOST], out[MOST];
     int64_t shape[2 * MOST][8], strides[2 * MOST][8];
+    bool copied[MOST] = {false};
     w.begin = begin, w.end = end, w.total = b->total;
     for (int i = 0; i < b->in.n; i++) {
         const int axis = fusec_cut_input_axis(b->cut, i);
         int64_t from = begin, to = end;
         if (axis >= 0) fusec_cut_input_range(b->cut, i, &w, &from, &to);
         view(&b->in.t[i], axis, from, to, &in[i], shape[i], strides[i]);
+        copied[i] = axis >= 0 && (from < 0 || to > b->in.t[i].shape[axis]);
+        if (copied[i]) copy_round(&b->in.t[i], axis, from, to, &in[i]);
     }
     for (int i = 0; i < b->got.n; i++) {
         const int axis = fusec_cut_output_axis(b->cut, i);
@@ -137,7 +157,11 @@ static fusec_status run_piece(box *b, int sweep, int64_t begin, int64_t end, fus
         if (axis >= 0) fusec_cut_output_range(b->cut, i, &w, &from, &to);
         view(&b->got.t[i], axis, from, to, &out[i], shape[MOST + i], strides[MOST + i]);
     }
-    return fusec_run_piece(b->cut, NULL, sweep, &w, b->in.n, in, b->got.n, out, before, into);
+    const fusec_status s =
+        fusec_run_piece(b->cut, NULL, sweep, &w, b->in.n, in, b->got.n, out, before, into);
+    for (int i = 0; i < b->in.n; i++)
+        if (copied[i]) free(in[i].data);
+    return s;
 }
 
 /* Through bytes and back. */
@@ -154,7 +178,8 @@ static fusec_partial *sent(box *b, fusec_partial *p) {
     return q;
 }
 
-/* A sweep in random pieces in random order, each into one of a few partials; joined. */
+/* A sweep in random pieces in random order, each into one of a few partials; joined. Where there
+ * are scans, the pieces are those of the sweep before. */
 static fusec_partial *sweep(box *b, int number, int64_t grain, fusec_partial *before) {
     enum { PIECES = 9 };
     int64_t at[PIECES + 1] = {0}, n = 0;
@@ -163,9 +188,12 @@ static fusec_partial *sweep(box *b, int number, int64_t grain, fusec_partial *be
     for (int i = 0; i < PARTIALS; i++)
         FC_EXPECT_OK_TEXT(fusec_partial_new(b->cut, &p[i]), fusec_message(b->ctx));
     const int64_t most = b->total / grain + 1;
+    if (number == 0) b->cuts = b->rng;
+    fc_rng *rng = b->same_pieces ? &(fc_rng){0} : &b->rng;
+    if (b->same_pieces) *rng = b->cuts;
     while (n < PIECES - 1 && at[n] < b->total) {
         at[n + 1] =
-            at[n] + grain * (int64_t)(1 + fc_below(&b->rng, (uint64_t)(most < 3 ? 1 : most / 3)));
+            at[n] + grain * (int64_t)(1 + fc_below(rng, (uint64_t)(most < 3 ? 1 : most / 3)));
         if (at[n + 1] > b->total) at[n + 1] = b->total;
         n++;
     }
@@ -245,6 +273,32 @@ static const program programs[] = {
      "2, "
      "x))\n}",
      1, 1, 0, 1},
+    {"def f(x: f32[n]) { return cumsum(x, axis=0) }", 2, 1, 0, 1},
+    {"def f(x: f16[n, m]) { return cumsum(x, axis=0), sum(x) }", 2, 2, 0, 1},
+    {"def f(x: f64[m, n]) { return cumprod(1 + x/1000, axis=1) * 2 }", 2, 2, 1, 1},
+    {"def f(x: f32[n, m]) { return cummax(sin(x), axis=0) - cummin(x, axis=0)/sum(x) }", 2, 2, 0,
+     1},
+    {"def f(x: i32[n]) { return cumsum(cumsum(x, axis=0) % 7, axis=0) }", 3, 1, 0, 1},
+    {"def f(x: f32[n]) { return cumsum(x - mean(x), axis=0), cumany(x > 9.9, axis=0) }", 3, 1, 0,
+     1},
+    {"def f(x: f32[n]) { return cumsum(x, axis=0, exclusive=true)[1:] }", 2, 1, 0, 1},
+    {"def f(x: f32[n]) {\n c = cumsum(x, axis=0)\n return (c[9:] - c[:n-9]) / 9, sum(x)\n}", 2, 1,
+     0, 9},
+    {"def f(x: f32[n, m]) {\n c = cumsum(x, axis=0)\n return c[20:n-20] - c[:n-40] + c[40:]\n}", 2,
+     2, 0, 41},
+    {"def f(x: f32[n]) {\n b = boundary(x, mode=\"wrap\")\n y[i in 0..n] = b[i-1] + b[i+2]*3\n "
+     "return y\n}",
+     1, 1, 0, 1},
+    {"def f(x: f32[m, n]) {\n b = boundary(x*2, mode=\"wrap\")\n"
+     " y[j in 0..m, i in 0..n] = b[j, i-40] + b[j-1, i] + x[j, i]\n"
+     " c = boundary(y, mode=\"wrap\")\n"
+     " z[j in 0..m, i in 0..n] = c[j, i+30] - c[j, i-1]\n return z\n}",
+     1, 2, 1, 1},
+    {"def f(x: f32[n, m]) {\n b = boundary(x*arange(n)[:, None], mode=\"wrap\")\n"
+     " e = boundary(x, mode=\"edge\")\n"
+     " y[i in 0..n, j in 0..m] = b[i-2, j] + e[i+5, j] + e[i-5, j]\n return y, max(y, axis=0)\n}",
+     1, 2, 0, 1},
+    {"def f(x: f32[n]) { return roll(x, 3) + roll(x, -5)/sum(x) }", 2, 1, 0, 1},
     {"def f(x: f32[n]) { return any(x > 9.9), all(x < 10), x + min(x), max(x) }", 2, 1, 0, 1},
 };
 
@@ -306,6 +360,48 @@ FC_TEST(pieces, cpu) {
     all_programs("cpu");
 }
 
+/* Pieces in order: what waits for scans alone is done on each piece after the sweep before it. */
+FC_TEST(pieces, in_order) {
+    static const program scans[] = {
+        {"def f(x: f32[n]) { return cumsum(cumsum(x, axis=0) / 100, axis=0), sum(x) }", 3, 1, 0, 1},
+        {"def f(x: f32[n]) {\n c = cummax(x, axis=0)\n return c[9:] - c[:n-9]\n}", 2, 1, 0, 9},
+    };
+    fusec_context *ctx = capi_device("interp");
+    for (size_t i = 0; i < FC_COUNT(scans); i++) {
+        box b;
+        fusec_partial *all = NULL;
+        if (!open_box(&b, ctx, scans[i].text, i)) continue;
+        make_array(&b.in, FUSEC_F32, 1, &(int64_t){b.total = 9001});
+        fill(&b, &b.in.t[0]);
+        run_whole(&b);
+        FC_EXPECT_EQ_I64(fusec_cut_sweeps(b.cut), scans[i].sweeps);
+        FC_EXPECT_OK_TEXT(fusec_partial_new(b.cut, &all), fusec_message(ctx));
+        FC_EXPECT_FALSE(fusec_cut_follows(b.cut, 0));
+        FC_EXPECT_TRUE(fusec_cut_follows(b.cut, 1) == (i == 1)); /* of the first there is a sum */
+        const int first = fusec_cut_follows(b.cut, 1) ? 0 : 1;
+        for (int64_t at = 0; at < b.total && first; at += 3072)
+            FC_EXPECT_OK_TEXT(
+                run_piece(&b, 0, at, at + 3072 < b.total ? at + 3072 : b.total, all, all),
+                fusec_message(ctx));
+        FC_EXPECT_TRUE(fusec_cut_follows(b.cut, first + 1));
+        FC_EXPECT_EQ_I64(run_piece(&b, first + 1, 6144, b.total, all, all), FUSEC_INVALID);
+        FC_EXPECT_CONTAINS(fusec_message(ctx), "what a scan has before the piece is missing");
+        for (int64_t at = 0; at < b.total; at += 3072)
+            for (int s = first; s < scans[i].sweeps; s++)
+                FC_EXPECT_OK_TEXT(
+                    run_piece(&b, s, at, at + 3072 < b.total ? at + 3072 : b.total, all, all),
+                    fusec_message(ctx));
+        FC_EXPECT_OK_TEXT(
+            fusec_run_finish(b.cut, NULL, b.total, b.in.n, b.in.t, b.got.n, b.got.t, all),
+            fusec_message(ctx));
+        fusec_partial_free(all);
+        expect_equal(&b, scans[i].text);
+        close_box(&b);
+    }
+    FC_EXPECT_FALSE(fusec_cut_follows(NULL, 1));
+    fusec_context_free(ctx);
+}
+
 /* ---- several devices ------------------------------------------------------------------------- */
 
 /* A program on 1 to 8 devices, of two kinds in turn where functions have the same bits on both: the
@@ -357,14 +453,16 @@ FC_TEST(pieces, refused) {
     static const char *const texts[][2] = {
         {"def f(x: f32[n]) { return x[::-1] }", "slice of type f32[n] reads at other places"},
         {"def f(x: f32[n]) { return x[n-1:] }", "slice of type f32[1] reads at other places"},
-        {"def f(x: f32[n]) { return cumsum(x, axis=0) }", "scan of type f32[n] runs along it"},
+        {"def f(x: f32[n]) { return cumsum(x, axis=0, reverse=true) }",
+         "slice of type f32[n] reads at other places"},
         {"def f(x: f32[n, n]) { return x * 2 }", "has two axes of this length"},
         {"def f(x: f32[m, n]) { return sum(x) }", "reduces an axis outside it too"},
         {"def f(x: f32[n], i: i32[m]) { return x[i] }", "at computed places along it"},
         {"def f(x: f32[n, m]) { return reshape(x, [m, n]) }", "reads at other places"},
-        {"def f(x: f32[n]) {\n b = boundary(x, mode=\"wrap\")\n y[i in 0..n] = b[i-1]\n return "
-         "y\n}",
-         "at other places"},
+        {"def f(x: f32[n]) {\n b = boundary(cumsum(x, axis=0), mode=\"wrap\")\n y[i in 0..n] = "
+         "b[i-1]\n"
+         " return y\n}",
+         "scan of type f32[n] is read around the ends"},
         {"def f(x: f32[m]) { return x }", "no size n"},
     };
     fusec_context *ctx = capi_device("interp");

@@ -29,6 +29,8 @@ typedef struct trial {
     fc_program *p;
     fc_cut *cut;
     int64_t total;
+    int64_t at[PIECES + 1]; /* where the pieces of the first sweep begin, and the last one ends */
+    int npieces;
     fc_arena arena;
     fc_error e;
 } trial;
@@ -157,7 +159,11 @@ static fusec_status run_sweep(trial *t, uint32_t number, int64_t grain, fc_parti
     int order[PIECES];
     fc_partial *p[PARTIALS];
     fusec_status st = FUSEC_OK;
-    const int n = choose(t, grain, at);
+    bool scans = false;
+    for (uint32_t i = 0; i < t->cut->pieces.nparts; i++) scans |= t->cut->pieces.parts[i].carry;
+    if (number == 0) t->npieces = choose(t, grain, t->at);
+    memcpy(at, t->at, sizeof at); /* behind scans they are the same in every sweep */
+    const int n = scans || number == 0 ? t->npieces : choose(t, grain, at);
     if (n > *pieces) *pieces = n;
     shuffle(&t->rng, order, n);
     for (int i = 0; i < PARTIALS; i++)

@@ -40,6 +40,10 @@ int fusec_cut_sweeps(const fusec_cut *c) {
     return c ? (int)c->cut->pieces.nsweeps : 0;
 }
 
+int fusec_cut_follows(const fusec_cut *c, int sweep) {
+    return c && sweep > 0 && fc_cut_follows(c->cut, (uint32_t)sweep);
+}
+
 static bool is_output(const fusec_cut *c, int i) {
     return c && i >= 0 && (size_t)i < c->cut->pieces.graph->outputs.len;
 }

@@ -168,8 +168,13 @@ static void sweep_text(const view *v, uint32_t sweep, fc_str *out) {
         bytes_text(out, bytes_of(v, v->g->outputs.at[i].node, false));
     }
     if (sweep) {
-        fc_str_printf(out, "\n          it needs the finished ");
+        const bool follows = fc_pieces_follows(&v->p, sweep);
+        fc_str_printf(out, "\n          it needs %s ",
+                      follows ? "of each piece what is before it of the" : "the finished");
         reason(v, sweep, out);
+        if (follows)
+            fc_str_printf(out,
+                          "\n          one device does it with the sweep before, reading once");
     }
     fc_str_char(out, '\n');
 }
@@ -187,8 +192,8 @@ static void array_text(const view *v, const char *name, fc_node n, const fc_piec
         fc_str_printf(out, ", in pieces along axis %d", v->p.along[n]);
         if (bytes >= 0) bytes_text(out, fc_mul_most(bytes, v->step));
         if (r->before || r->after)
-            fc_str_printf(out, ", with %lld before and %lld behind", (long long)r->before,
-                          (long long)r->after);
+            fc_str_printf(out, ", with %lld before and %lld behind%s", (long long)r->before,
+                          (long long)r->after, r->round ? ", around the ends" : "");
     }
     fc_str_char(out, '\n');
 }
@@ -256,6 +261,7 @@ static fusec_status json_sweep(view *v, uint32_t sweep, fc_str *out, fc_error *e
     fc_str_init(&why, v->s->alloc);
     reason(v, sweep, &why);
     if (why.len) fc_str_printf(out, ", \"because\": "), fc_json_text(out, why.data);
+    if (fc_pieces_follows(&v->p, sweep)) fc_str_printf(out, ", \"with_previous\": true");
     fc_str_free(&why);
     fc_str_char(out, '}');
     return FUSEC_OK;

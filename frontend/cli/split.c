@@ -21,6 +21,8 @@ typedef struct stream {
     fc_npy header;
     char *buffer[SLOTS];       /* of pieces that are read; of a result one for each device */
     int64_t begin[SLOTS], end; /* the first position in each, and where reading has come */
+    char *head, *tail; /* of one that goes round its ends: the positions that are read there */
+    int64_t nhead, ntail;
 } stream;
 
 struct split;
@@ -48,6 +50,7 @@ typedef struct split {
     worker *workers; /* [devices.n] */
     unsigned slots;
     int64_t total, step;
+    uint32_t passes; /* through the files */
     stream *in, *out;
     uint32_t nin, nout;
 } split;
@@ -101,13 +104,27 @@ static int64_t row_bytes(const fc_tensor *t) {
     return bytes;
 }
 
-/* Whether the input's data can be read in the order of its first axis, as often as there are
- * sweeps. */
-static bool can_stream(const split *c, const fc_cli_input *in, const fc_tensor *t) {
+/* The last sweep that is done together with this one, on each piece: what waits for scans alone, if
+ * the pieces come in order. */
+static uint32_t last_with(const split *c, uint32_t sweep) {
+    while (c->devices.n == 1 && sweep + 1 < c->cut->pieces.nsweeps &&
+           fc_cut_follows(c->cut, sweep + 1))
+        sweep++;
+    return sweep;
+}
+
+static const fc_piece_range *range_of_input(const split *c, uint32_t i) {
+    const fc_pieces *p = &c->cut->pieces;
+    return &p->ranges[p->range[p->graph->inputs.at[i].node]];
+}
+
+/* Whether the input's data can be read in the order of its first axis, as often as needed. */
+static bool can_stream(const split *c, uint32_t i, const fc_cli_input *in) {
+    const fc_tensor *t = &c->s->in[i];
     const bool npy =
         in->kind == FC_INPUT_NPY || in->kind == FC_INPUT_STDIN || in->kind == FC_INPUT_STORE;
     if (in->has_dtype && in->dtype != t->dtype) return false;
-    if (in->kind == FC_INPUT_STDIN && c->cut->pieces.nsweeps > 1) return false;
+    if (in->kind == FC_INPUT_STDIN && (c->passes > 1 || range_of_input(c, i)->round)) return false;
     return (npy && (!in->header.fortran || t->rank < 2)) || in->kind == FC_INPUT_RAW;
 }
 
@@ -123,7 +140,7 @@ static fusec_status find_inputs(split *c, fc_error *e) {
         if (c->cut->pieces.along[c->cut->pieces.graph->inputs.at[i].node] != 0) continue;
         if (!p || p->given == FC_LANG_NONE) continue;
         fc_cli_input *in = &s->inputs[s->given_from[p->given]];
-        if (!can_stream(c, in, t)) continue;
+        if (!can_stream(c, i, in)) continue;
         s->streamed[i] = true;
         stream *x = &c->in[c->nin++];
         *x = (stream){.number = i, .row = row_bytes(t), .in = in, .header = in->header};
@@ -191,8 +208,7 @@ static void range_of(const split *c, const stream *x, int64_t from, int64_t n, i
 
 static int64_t longest(const split *c, const stream *x) {
     const fc_pieces *p = &c->cut->pieces;
-    const fc_piece_range *r =
-        &p->ranges[x->in ? p->range[p->graph->inputs.at[x->number].node] : p->own[x->number]];
+    const fc_piece_range *r = x->in ? range_of_input(c, x->number) : &p->ranges[p->own[x->number]];
     return c->step + r->before + r->after + (r->extra > 0 ? r->extra : 0);
 }
 
@@ -227,6 +243,35 @@ static int64_t count_at(const split *c, int64_t from) {
     return c->total - from < c->step ? c->total - from : c->step;
 }
 
+/* The elements `from` on of an axis of `n`, from a part of them that begins at `first`. */
+static char *copy_rows(const split *c, const stream *x, const char *part, int64_t first,
+                       int64_t from, int64_t to, char *out) {
+    for (; from < to; from++, out += x->row) {
+        const int64_t at = (from % c->total + c->total) % c->total;
+        memcpy(out, part + (at - first) * x->row, (size_t)x->row);
+    }
+    return out;
+}
+
+/* What a file that goes round shows beyond its ends. */
+static fusec_status read_ends(split *c, stream *x, fc_error *e) {
+    const fc_piece_range *r = range_of_input(c, x->number);
+    if (!r->round || !c->total) return FUSEC_OK;
+    x->nhead = r->after < c->total ? r->after : c->total;
+    x->ntail = r->before < c->total ? r->before : c->total;
+    x->head = fc_job_memory(c->s, fc_mul_most(x->nhead + x->ntail, x->row) + 1);
+    if (!x->head) return fc_oom(e);
+    x->tail = x->head + x->nhead * x->row;
+    FC_TRY(
+        fc_npy_read_part(&x->in->reader, &x->header, 0, (size_t)(x->nhead * x->row), x->head, e));
+    if (x->ntail > c->total - x->nhead) FC_TRY(fc_input_again(x->in, e)); /* they overlap */
+    const int64_t at = x->ntail > c->total - x->nhead ? 0 : x->nhead;
+    FC_TRY(fc_reader_skip(&x->in->reader, (c->total - x->ntail - at) * x->row, e));
+    FC_TRY(fc_npy_read_part(&x->in->reader, &x->header, (c->total - x->ntail) * x->row,
+                            (size_t)(x->ntail * x->row), x->tail, e));
+    return fc_input_again(x->in, e);
+}
+
 /* What of the piece the one before has, too, is not read again. */
 static fusec_status read_stream(const split *c, stream *x, int64_t from, unsigned slot,
                                 fc_error *e) {
@@ -234,15 +279,19 @@ static fusec_status read_stream(const split *c, stream *x, int64_t from, unsigne
     const unsigned before = (slot + c->slots - 1) % c->slots;
     const int64_t count = count_at(c, from);
     range_of(c, x, from, count, &begin, &end);
-    const int64_t known = x->end > begin ? x->end - begin : 0;
+    const int64_t length = fc_cut_input_length(c->cut, x->number, c->total);
+    const int64_t first = begin < 0 ? 0 : begin, last = end > length ? length : end;
+    const int64_t known = x->end > first ? x->end - first : 0;
+    char *to = copy_rows(c, x, x->tail, c->total - x->ntail, begin, first, x->buffer[slot]);
     if (known)
-        memcpy(x->buffer[slot], x->buffer[before] + (begin - x->begin[before]) * x->row,
+        memcpy(to, x->buffer[before] + (first - x->begin[before]) * x->row,
                (size_t)(known * x->row));
     x->begin[slot] = begin;
-    const int64_t at = begin + known, n = end > at ? end - at : 0;
+    const int64_t at = first + known, n = last > at ? last - at : 0;
     FC_TRY(fc_npy_read_part(&x->in->reader, &x->header, at * x->row, (size_t)(n * x->row),
-                            x->buffer[slot] + known * x->row, e));
+                            to + known * x->row, e));
     x->end = at + n;
+    copy_rows(c, x, x->head, 0, last, end, to + (last - first) * x->row);
     if (from + count < c->total) return FUSEC_OK;
     x->end = 0; /* of the next sweep */
     return fc_npy_read_end(&x->in->reader, &x->header, e);
@@ -351,7 +400,9 @@ static fusec_status end_sweep(split *c, fc_error *e) {
     return FUSEC_OK;
 }
 
-static fusec_status run_sweep(split *c, uint32_t sweep, fc_progress *progress, fc_error *e) {
+/* Sweeps that are done together on each piece. */
+static fusec_status run_sweeps(split *c, uint32_t first, uint32_t last, uint32_t pass,
+                               fc_progress *progress, fc_error *e) {
     const int64_t pieces = c->total ? (c->total - 1) / c->step + 1 : 1;
     fusec_status st = begin_sweep(c, e);
     fc_ahead reader;
@@ -361,14 +412,16 @@ static fusec_status run_sweep(split *c, uint32_t sweep, fc_progress *progress, f
         for (; n < c->devices.n && k < pieces && !st; n++, k++) {
             worker *w = &c->workers[n];
             w->from = k * c->step, w->n = count_at(c, w->from);
-            w->sweep = sweep, w->slot = (unsigned)(k % c->slots);
+            w->slot = (unsigned)(k % c->slots);
             st = fc_ahead_wait(&reader, k, e);
         }
-        if (!st) st = run_group(c, n, e);
+        for (uint32_t s = first; s <= last && !st; s++) {
+            for (uint32_t i = 0; i < n; i++) c->workers[i].sweep = s;
+            st = run_group(c, n, e);
+        }
         for (uint32_t i = 0; i < n; i++) fc_ahead_give_back(&reader);
-        fc_progress_step(progress,
-                         (k < pieces ? k * c->step : c->total) + (int64_t)sweep * c->total,
-                         c->total * (int64_t)c->cut->pieces.nsweeps);
+        fc_progress_step(progress, (k < pieces ? k * c->step : c->total) + (int64_t)pass * c->total,
+                         c->total * (int64_t)c->passes);
     }
     fc_ahead_end(&reader);
     return st ? st : end_sweep(c, e);
@@ -413,10 +466,12 @@ static void close_devices(split *c) {
 static fusec_status prepare(split *c, fc_error *e) {
     FC_TRY(find_cut(c, e));
     FC_TRY(find_devices(c, e));
+    for (uint32_t k = 0; k < c->cut->pieces.nsweeps; k = last_with(c, k) + 1) c->passes++;
     FC_TRY(find_inputs(c, e));
     FC_TRY(find_outputs(c, e));
     FC_TRY(find_step(c, e));
     FC_TRY(make_buffers(c, e));
+    for (uint32_t i = 0; i < c->nin; i++) FC_TRY(read_ends(c, &c->in[i], e));
     return fc_job_data(c->s, false, e);
 }
 
@@ -429,11 +484,11 @@ static fusec_status run_all(split *c, fc_error *e) {
     if (c->devices.n > 1) snprintf(on, sizeof on, " on %u devices", c->devices.n);
     fc_cli_note(s->cli, "split", "computed along %s in pieces of %lld of %lld%s%s",
                 p->graph->dims.syms.at[p->sym].name, (long long)c->step, (long long)c->total, on,
-                p->nsweeps > 1 ? ", which are read more than once" : "");
+                c->passes > 1 ? ", which are read more than once" : "");
     fc_progress_start(&progress, "computing in pieces", false, s->cli->quiet, s->cli->verbose);
-    for (uint32_t k = 0; k < p->nsweeps && !st; k++) {
-        if (k) st = again(c, e);
-        if (!st) st = run_sweep(c, k, &progress, e);
+    for (uint32_t k = 0, pass = 0; k < p->nsweeps && !st; k = last_with(c, k) + 1, pass++) {
+        if (pass) st = again(c, e);
+        if (!st) st = run_sweeps(c, k, last_with(c, k), pass, &progress, e);
     }
     fc_progress_end(&progress);
     if (!st)

@@ -97,3 +97,17 @@ fusec_status fc_reader_fill(fc_reader *s, void *buf, size_t n, size_t *got, fc_e
     *got = done;
     return FUSEC_OK;
 }
+
+fusec_status fc_reader_skip(fc_reader *s, int64_t n, fc_error *e) {
+    char some[4096];
+    size_t got = 1;
+    if (s->read == read_fd && s->size >= 0 && n <= s->size - s->at &&
+        lseek(s->fd, (off_t)n, SEEK_CUR) >= 0) {
+        s->at += n;
+        return FUSEC_OK;
+    }
+    for (; n > 0 && got; n -= (int64_t)got)
+        FC_TRY(
+            fc_reader_fill(s, some, n < (int64_t)sizeof some ? (size_t)n : sizeof some, &got, e));
+    return FUSEC_OK;
+}

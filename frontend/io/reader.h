@@ -34,5 +34,7 @@ void fc_reader_close(fc_reader *s);
 
 /* Reads exactly n bytes unless the end comes first; `*got` says how many came. */
 fusec_status fc_reader_fill(fc_reader *s, void *buf, size_t n, size_t *got, fc_error *e);
+/* Goes on n bytes behind, or to the end: in a file without reading them. */
+fusec_status fc_reader_skip(fc_reader *s, int64_t n, fc_error *e);
 
 #endif

@@ -739,7 +739,7 @@ FUSEC_API uint64_t fusec_compile_count(const fusec_program *p);
  *
  * What is elementwise along the size needs one sweep; what is made of a reduction over it, and lies
  * along it again, one more: x / sum(x) two, a softmax three. Every piece of a sweep comes before
- * any of the next. */
+ * any of the next, but where fusec_cut_follows says so. */
 typedef struct fusec_cut fusec_cut;
 typedef struct fusec_partial fusec_partial;
 
@@ -752,17 +752,23 @@ FUSEC_INIT_FUNCTION(fusec_piece)
 #define FUSEC_PIECE_INIT fusec_piece_init()
 
 /* `dim` names a size of the program. FUSEC_INVALID, with the operation that is in the way: it can't
- * be cut there (what reads anywhere along it, as scans, reversals and indices do). The program has
+ * be cut there (what reads anywhere along it, as reversals and indices do). The program has
  * to live as long as the cut. */
 FUSEC_API fusec_status fusec_program_cut(fusec_program *p, const char *dim, fusec_cut **out);
 FUSEC_API void fusec_cut_free(fusec_cut *c);
 FUSEC_API int fusec_cut_sweeps(const fusec_cut *c);
+/* 1: the sweep needs nothing of the one before it but what scans (cumsum and its like) have
+ * before a piece: where pieces come in order, both can be run on each while it is there. All sweeps
+ * of such a program need the same pieces. */
+FUSEC_API int fusec_cut_follows(const fusec_cut *c, int sweep);
 /* The axis of an input or output that lies along the cut; -1: it is whole, the same for all
  * pieces. */
 FUSEC_API int fusec_cut_input_axis(const fusec_cut *c, int i);
 FUSEC_API int fusec_cut_output_axis(const fusec_cut *c, int i);
 /* The elements [begin, end) of that axis that a piece has: of what slices read with their
- * neighbours, some before and behind its own positions, as far as they are there. */
+ * neighbours, some before and behind its own positions, as far as they are there. Where an edge
+ * goes round (boundary "wrap", roll), `begin` may be negative and `end` behind the array's: those
+ * elements are the ones at its other end. */
 FUSEC_API fusec_status fusec_cut_input_range(const fusec_cut *c, int i, const fusec_piece *where,
                                              int64_t *begin, int64_t *end);
 FUSEC_API fusec_status fusec_cut_output_range(const fusec_cut *c, int i, const fusec_piece *where,

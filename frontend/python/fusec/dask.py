@@ -70,7 +70,7 @@ def apply(f, *args, axis=0):
     Dask arrays that have the axis are read chunk by chunk; other arguments (NumPy arrays, numbers,
     Dask arrays without it) are the same for all chunks. The pieces are the chunks of the first array,
     with ends moved by less than fx.pieces.Pieces.grain elements. Nothing is computed before it is
-    asked for. An Error says what can't be computed in pieces, as scans and sorts along the axis.
+    asked for. An Error says what can't be computed in pieces, as sorts along the axis.
 
     >>> import numpy as np, dask.array as da, fusec.dask
     >>> x = da.ones(10000, chunks=777)
@@ -79,6 +79,7 @@ def apply(f, *args, axis=0):
     """
     import dask
     import dask.array as da
+    import numpy as np
 
     p = _pieces.Pieces(f, *args, axis=axis)
     first = next(x for x in args if hasattr(x, "shape"))
@@ -87,8 +88,7 @@ def apply(f, *args, axis=0):
     known_of, result_of = dask.delayed(_known_of, pure=True), dask.delayed(_result_of, pure=True)
 
     def part(x, a, begin, end):
-        if a >= 0:
-            x = x[(slice(None),) * a + (slice(begin, end),)]
+        x = _pieces._part(x, a, begin, end, da.concatenate if isinstance(x, da.Array) else np.concatenate)
         return x.rechunk(-1).to_delayed().item() if isinstance(x, da.Array) else x
 
     bounds = _bounds(first, axis % first.ndim, p) if isinstance(first, da.Array) else p.cuts(1 << 22)

@@ -51,8 +51,8 @@ class Pieces:
 
     Arguments are arrays (anything with shape and dtype: their data is not looked at here), numbers, and
     what is part of the function that is compiled, as with fx.jit: strings, None, what static_argnames
-    names. An Error says what can't be cut: what reads anywhere along the axis, as scans, sorts and
-    reversals do. It can be sent to other processes, if `f` can.
+    names. An Error says what can't be cut: what reads anywhere along the axis, as sorts and
+    reversals do. The pieces of a sweep behind a scan along it have to be those of the sweep before. It can be sent to other processes, if `f` can.
 
     total             length of the axis
     sweeps            how often all pieces are gone through: 1 for what is elementwise along it or
@@ -117,7 +117,8 @@ class Pieces:
         return [(b, min(b + step, self.total)) for b in starts]
 
     def needs(self, argument, begin, end):
-        """The elements (from, to) along its axis that a piece [begin, end) has of an argument."""
+        """The elements (from, to) along its axis that a piece [begin, end) has of an argument. Those
+        before 0, or behind the end, are the ones at the other end."""
         if self.axes[argument] < 0:
             raise ValueError(f"argument {argument} does not lie along the cut: it is the same for all pieces")
         return self._cut.input_range(self._given.index(argument), begin, end, self.total)
@@ -176,8 +177,22 @@ def _cached(f, axis, specs):
     return Pieces(f, *args, axis=axis)
 
 
-def _part(x, axis, begin, end):
-    return x if axis < 0 else x[(slice(None),) * axis + (slice(begin, end),)]
+def _stretches(begin, end, n):
+    """What [begin, end) is of an axis of n elements, around its ends."""
+    while begin < end:
+        at = begin % n
+        size = min(end - begin, n - at)
+        yield at, at + size
+        begin += size
+
+
+def _part(x, axis, begin, end, join):
+    if axis < 0:
+        return x
+    n, lead = x.shape[axis], (slice(None),) * axis
+    if 0 <= begin and end <= n:
+        return x[(*lead, slice(begin, end))]
+    return join([x[(*lead, slice(*s))] for s in _stretches(begin, end, n)], axis)
 
 
 def run(f, *args, axis=0, length=None, out=None):
@@ -223,10 +238,10 @@ def run(f, *args, axis=0, length=None, out=None):
 def _host(x, axis, p, i, begin, end):
     import numpy as np
 
-    return x if axis < 0 else np.asarray(_part(x, axis, *p.needs(i, begin, end)))
+    return x if axis < 0 else np.asarray(_part(x, axis, *p.needs(i, begin, end), np.concatenate))
 
 
 def _empty(x, axis):
     import numpy as np
 
-    return x if axis < 0 else np.asarray(_part(x, axis, 0, 0))
+    return x if axis < 0 else np.asarray(_part(x, axis, 0, 0, None))

@@ -36,6 +36,16 @@ def test_several_results_and_arguments(length):
         np.testing.assert_array_equal(got[name], a)
 
 
+@pytest.mark.parametrize("length", [16, 700, 5000])
+def test_scans_and_edges_around(length):
+    def f(m):
+        c = fx.cumulative_sum(m, axis=0)
+        return c, c[9:] - c[:-9], fx.roll(m, 3, axis=0) - fx.roll(m * 2, -800, axis=0) / m.sum()
+
+    for got, want in zip(pieces.run(f, M, length=length), fx.jit(f)(M)):
+        np.testing.assert_array_equal(got, want)
+
+
 def test_another_axis_and_memory_of_the_caller(tmp_path):
     f = fx.jit(lambda x, y: fx.exp(x) * y)
     y = rng.standard_normal((5003, 1))
@@ -122,8 +132,8 @@ def test_numbers_before_arrays_and_large_ones():
 
 
 def test_what_can_not_be_cut_says_why():
-    with pytest.raises(ValueError, match="scan of type f32.* runs along it"):
-        pieces.Pieces(lambda x: fx.cumulative_sum(x), X)
+    with pytest.raises(ValueError, match="slice of type f32.* reads at other places along it"):
+        pieces.Pieces(lambda x: fx.flip(x), X)
     with pytest.raises(ValueError, match="length of 1, or is not there"):
         pieces.Pieces(standard, np.ones((1, 5)))
     with pytest.raises(ValueError, match="which has 1: there is no axis 1"):
@@ -154,6 +164,19 @@ def test_dask_gives_the_same_for_all_chunks(chunks):
         got = fusec.dask.apply(several, da.from_array(M, chunks=(chunks, 3)), w, 2.5)
         for name, a in fx.jit(several)(M, w, 2.5).items():
             np.testing.assert_array_equal(got[name].compute(), a)
+
+
+@pytest.mark.parametrize("chunks", [777, 50000])
+def test_dask_goes_on_with_scans_and_around_edges(chunks):
+    da = pytest.importorskip("dask.array")
+    import fusec.dask
+
+    def f(x):
+        return fx.cumulative_sum(x) - fx.roll(x, 5)
+
+    with __import__("dask").config.set(scheduler="synchronous"):
+        got = fusec.dask.apply(f, da.from_array(X, chunks=chunks)).compute()
+    np.testing.assert_array_equal(got, fx.jit(f)(X))
 
 
 def test_dask_in_other_processes():
