@@ -224,6 +224,14 @@ typedef struct fc_graph {
 static inline uint32_t fc_graph_place(const fc_graph *g, fc_node n) {
     return n < g->places.len ? g->places.at[n] : 0;
 }
+/* Places from here on are lines of the expression beside a program's file (-e). */
+#define FC_PLACE_SNIPPET (UINT32_C(1) << 30)
+static inline bool fc_place_in_snippet(uint32_t place) {
+    return place >= FC_PLACE_SNIPPET;
+}
+static inline uint32_t fc_place_line(uint32_t place) {
+    return place & (FC_PLACE_SNIPPET - 1);
+}
 void fc_graph_set_place(fc_graph *g, fc_node n, uint32_t place); /* or g->error */
 
 void fc_graph_init(fc_graph *g, const fc_alloc *alloc, const fc_limits *limits);

@@ -3,6 +3,8 @@
  */
 #include "passes/pieces.h"
 
+#include <stdio.h>
+
 #include "passes/rewrite.h"
 
 typedef struct finder {
@@ -41,11 +43,16 @@ static int64_t extra_of(const finder *f, fc_node n) {
 
 static bool refuse(finder *f, fc_node n, const char *why) {
     fc_str type;
+    char line[40] = "";
     const char *name = f->g->dims.syms.at[f->p->sym].name;
+    const uint32_t place = fc_graph_place(f->g, n);
+    if (place)
+        snprintf(line, sizeof line, " (line %u%s)", fc_place_line(place),
+                 fc_place_in_snippet(place) ? " of the expression" : "");
     fc_str_init(&type, f->g->alloc);
     fc_type_print(f->g, n, &type);
-    fc_fail(f->e, FUSEC_INVALID, "it can't be cut along %.60s: %s of type %.200s %s", name,
-            fc_ops[fc_at(f->g, n)->op].name, type.data ? type.data : "?", why);
+    fc_fail(f->e, FUSEC_INVALID, "it can't be cut along %.60s: %s of type %.200s %s%s", name,
+            fc_ops[fc_at(f->g, n)->op].name, type.data ? type.data : "?", why, line);
     fc_str_free(&type);
     return false;
 }

@@ -188,6 +188,19 @@ FC_TEST(cli_split, scans_and_edges_around) {
     shell_close(&sh);
 }
 
+/* The reason names the line, of a file or of the expression. */
+FC_TEST(cli_split, what_cannot_be_cut_has_a_line) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:5000 -o x.npy");
+    shell_write(&sh, "f.fuse",
+                "export def f(x: f32[n]) -> f32[n] {\n    y = sin(x)\n    return y[::-1]\n}\n");
+    EXPECT_RUN(sh, 2, "fusec -q -d interp run f.fuse x=x.npy --split n=1024 -o y.npy");
+    FC_EXPECT_CONTAINS(sh.err, "slice of type f32[n] reads at other places along it (line 3)");
+    EXPECT_RUN(sh, 2, "fusec -q -d interp -e 'sort(x, axis=0)' x=x.npy --split n=1024 -o y.npy");
+    FC_EXPECT_CONTAINS(sh.err, "(line 1 of the expression)");
+    shell_close(&sh);
+}
+
 FC_TEST(cli_split, explained) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "fusec explain -d interp -e 'x / sum(x)' x=f32:10^11 --pieces n=auto");

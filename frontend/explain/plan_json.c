@@ -38,8 +38,8 @@ static void json_lines(const fc_kernel *k, fc_str *out) {
     fc_str_add(out, ",\"lines\":[");
     for (size_t i = 0; i < k->places.len; i++) {
         const uint32_t place = k->places.at[i];
-        const bool snippet = place >> 30 != 0;
-        fc_str_printf(out, "%s%s%u", i ? "," : "", snippet ? "-" : "", place & ((1u << 30) - 1));
+        fc_str_printf(out, "%s%s%u", i ? "," : "", fc_place_in_snippet(place) ? "-" : "",
+                      fc_place_line(place));
     }
     fc_str_char(out, ']');
 }

@@ -518,7 +518,7 @@ static void set_place(fc_checker *c, const fc_call *f, const fc_expr *e) {
     const fc_lang_request *rq = c->rq;
     if (f->ast == rq->snippet || f->ast == rq->program)
         c->g->place = fc_source_line_of(f->ast->src, e->at.begin) |
-                      (f->ast == rq->snippet ? FC_LANG_SNIPPET_PLACE : 0);
+                      (f->ast == rq->snippet ? FC_PLACE_SNIPPET : 0);
 }
 
 bool fc_c_step(fc_checker *c, fc_call *f, const fc_expr *e) {

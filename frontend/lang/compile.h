@@ -97,7 +97,6 @@ typedef struct fc_lang_request {
 
 /* Places of the graph's nodes (fc_graph.places): lines of the program's own text, and of the snippet's
  * with this bit. What an imported file computes comes from the line that calls it. */
-#define FC_LANG_SNIPPET_PLACE (1u << 30)
 
 typedef struct fc_lang_param {
     const char *name;
