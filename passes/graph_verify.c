@@ -4,7 +4,7 @@
  * In: any graph, also a broken one. Out: FUSEC_OK, or FUSEC_INTERNAL with the first node that is
  * wrong and why. Passes are run between two of these checks, so a fault is found at the pass that
  * made it. */
-#include "passes/plan.h"
+#include "passes/graph_verify.h"
 
 #include "ir/external.h"
 #include "ir/fft.h"
@@ -12,11 +12,9 @@
 #include "ir/loop.h"
 #include "ir/repeat.h"
 
-typedef const char *reason; /* NULL: fine */
-
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static reason check_shape(const fc_graph *g, fc_list shape) {
+static fc_reason check_shape(const fc_graph *g, fc_list shape) {
     if (shape >= g->lists.len) return "its shape is not a list";
     if (fc_list_len(g, shape) > FC_MAX_RANK) return "its rank is too high";
     for (uint32_t i = 0; i < fc_list_len(g, shape); i++) {
@@ -29,7 +27,7 @@ static reason check_shape(const fc_graph *g, fc_list shape) {
     return NULL;
 }
 
-static reason check_lists(const fc_graph *g) {
+static fc_reason check_lists(const fc_graph *g) {
     if (!g->lists.len || fc_list_len(g, 0)) return "list 0 is not the empty list";
     for (size_t i = 0; i < g->lists.len; i++)
         if ((g->lists.at[i] >> 32) + (g->lists.at[i] & 0xffffffffu) > g->list_data.len)
@@ -39,7 +37,7 @@ static reason check_lists(const fc_graph *g) {
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
-static reason check_leaf(const fc_graph *g, fc_node id, const fc_ninfo *n) {
+static fc_reason check_leaf(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     switch (n->op) {
     case FC_OP_INPUT:
         if (n->attr >= g->inputs.len || g->inputs.at[n->attr].node != id)
@@ -79,7 +77,7 @@ static bool rule_takes(fc_op op, fusec_dtype t) {
     }
 }
 
-static reason check_pointwise_shapes(const fc_graph *g, const fc_ninfo *n) {
+static fc_reason check_pointwise_shapes(const fc_graph *g, const fc_ninfo *n) {
     for (int k = 0; k < n->nops; k++) {
         const fc_ninfo *a = fc_at(g, n->src[k]);
         bool scalar = a->op == FC_OP_CONST || a->op == FC_OP_DIM;
@@ -88,7 +86,7 @@ static reason check_pointwise_shapes(const fc_graph *g, const fc_ninfo *n) {
     return NULL;
 }
 
-static reason check_elementwise(const fc_graph *g, const fc_ninfo *n) {
+static fc_reason check_elementwise(const fc_graph *g, const fc_ninfo *n) {
     const fc_op_info *row = &fc_ops[n->op];
     if (n->nops != row->arity) return "it has the wrong number of operands";
     int first = row->rule == FC_RULE_SELECT;
@@ -105,7 +103,7 @@ static reason check_elementwise(const fc_graph *g, const fc_ninfo *n) {
                                                : check_pointwise_shapes(g, n);
 }
 
-static reason check_conversion(const fc_graph *g, const fc_ninfo *n) {
+static fc_reason check_conversion(const fc_graph *g, const fc_ninfo *n) {
     fusec_dtype from = (fusec_dtype)fc_at(g, n->src[0])->dtype;
     if (n->nops != 1) return "it has the wrong number of operands";
     if (n->op == FC_OP_BITCAST &&
@@ -117,7 +115,7 @@ static reason check_conversion(const fc_graph *g, const fc_ninfo *n) {
     return check_pointwise_shapes(g, n);
 }
 
-static reason check_extern(const fc_graph *g, const fc_ninfo *n) {
+static fc_reason check_extern(const fc_graph *g, const fc_ninfo *n) {
     const fc_extern *x = fc_extern_of(n);
     fc_node v[FC_MAX_EXTERN];
     if (!x || n->dtype != x->result || fc_extern_nodes(g, n, v) != x->nargs)
@@ -131,7 +129,7 @@ static reason check_extern(const fc_graph *g, const fc_ninfo *n) {
     return NULL;
 }
 
-static reason check_complex(const fc_graph *g, const fc_ninfo *n) {
+static fc_reason check_complex(const fc_graph *g, const fc_ninfo *n) {
     const bool pair = n->op == FC_OP_PAIR;
     if (n->nops != (pair ? 2 : 1)) return "it has the wrong number of operands";
     const fc_ninfo *a = fc_at(g, n->src[0]);
@@ -147,24 +145,24 @@ static reason check_complex(const fc_graph *g, const fc_ninfo *n) {
 /* ---- views ----------------------------------------------------------------------------------- */
 
 /* Sizes that differ only by something that is known not to hold. */
-static bool may_be_equal(const fc_graph *g, int64_t a, int64_t b) {
+bool fc_verify_may_be_equal(const fc_graph *g, int64_t a, int64_t b) {
     int64_t diff;
     return !fc_dim_diff(&g->dims, (fc_dim)a, (fc_dim)b, &diff) || diff == 0;
 }
 
-static reason check_broadcast(const fc_graph *g, const fc_ninfo *n, fc_list from) {
+static fc_reason check_broadcast(const fc_graph *g, const fc_ninfo *n, fc_list from) {
     uint32_t r = fc_list_len(g, n->shape), ra = fc_list_len(g, from);
     if (ra > r) return "the result of a broadcast has fewer axes";
     for (uint32_t i = 0; i < ra; i++) {
         int64_t a = fc_list_at(g, from)[i], one;
         bool stretched = fc_dim_is_const(&g->dims, (fc_dim)a, &one) && one == 1;
-        if (!stretched && !may_be_equal(g, a, fc_list_at(g, n->shape)[r - ra + i]))
+        if (!stretched && !fc_verify_may_be_equal(g, a, fc_list_at(g, n->shape)[r - ra + i]))
             return "an axis can't be broadcast";
     }
     return NULL;
 }
 
-static reason check_permute(const fc_graph *g, const fc_ninfo *n, fc_list from) {
+static fc_reason check_permute(const fc_graph *g, const fc_ninfo *n, fc_list from) {
     uint32_t r = fc_list_len(g, n->shape);
     uint64_t seen = 0;
     if (fc_list_len(g, from) != r || n->attr >= g->lists.len ||
@@ -180,7 +178,7 @@ static reason check_permute(const fc_graph *g, const fc_ninfo *n, fc_list from) 
     return NULL;
 }
 
-static reason check_slice(const fc_graph *g, const fc_ninfo *n, fc_list from) {
+static fc_reason check_slice(const fc_graph *g, const fc_ninfo *n, fc_list from) {
     uint32_t r = fc_list_len(g, n->shape);
     if (fc_list_len(g, from) != r || n->attr >= g->lists.len ||
         fc_list_len(g, (fc_list)n->attr) != 3 * r)
@@ -196,7 +194,7 @@ static reason check_slice(const fc_graph *g, const fc_ninfo *n, fc_list from) {
 }
 
 /* Numbers of elements, compared where all sizes are known. */
-static reason check_reshape(const fc_graph *g, const fc_ninfo *n, fc_list from) {
+static fc_reason check_reshape(const fc_graph *g, const fc_ninfo *n, fc_list from) {
     int64_t product[2] = {1, 1}, v;
     for (int side = 0; side < 2; side++) {
         fc_list l = side ? n->shape : from;
@@ -208,7 +206,7 @@ static reason check_reshape(const fc_graph *g, const fc_ninfo *n, fc_list from) 
     return product[0] == product[1] ? NULL : "a reshape changes the number of elements";
 }
 
-static reason check_general_view(const fc_graph *g, const fc_ninfo *n, fc_list from) {
+static fc_reason check_general_view(const fc_graph *g, const fc_ninfo *n, fc_list from) {
     const uint32_t ra = fc_list_len(g, from), rn = fc_list_len(g, n->shape);
     if (n->attr >= g->lists.len || fc_list_len(g, (fc_list)n->attr) != 1 + ra * (2 + rn))
         return "the view has another rank";
@@ -222,7 +220,7 @@ static reason check_general_view(const fc_graph *g, const fc_ninfo *n, fc_list f
     return NULL;
 }
 
-static reason check_check(const fc_graph *g, const fc_ninfo *n) {
+static fc_reason check_check(const fc_graph *g, const fc_ninfo *n) {
     if (n->nops != 1) return "it has the wrong number of operands";
     const fc_ninfo *a = fc_at(g, n->src[0]);
     if (a->dtype != FUSEC_I64 || n->dtype != FUSEC_I64) return "an index is not i64";
@@ -237,7 +235,7 @@ static reason check_check(const fc_graph *g, const fc_ninfo *n) {
     return check_pointwise_shapes(g, n);
 }
 
-static reason check_take(const fc_graph *g, const fc_ninfo *n) {
+static fc_reason check_take(const fc_graph *g, const fc_ninfo *n) {
     if (n->nops != 2) return "it has the wrong number of operands";
     const fc_ninfo *a = fc_at(g, n->src[0]), *index = fc_at(g, n->src[1]);
     const uint32_t rank = fc_list_len(g, n->shape);
@@ -248,12 +246,12 @@ static reason check_take(const fc_graph *g, const fc_ninfo *n) {
         return "it takes along an axis it lacks";
     for (uint32_t i = 0; i < rank; i++)
         if (i != n->attr &&
-            !may_be_equal(g, fc_list_at(g, a->shape)[i], fc_list_at(g, n->shape)[i]))
+            !fc_verify_may_be_equal(g, fc_list_at(g, a->shape)[i], fc_list_at(g, n->shape)[i]))
             return "an axis has another size than that of the array";
     return n->flags & ~(uint32_t)FC_NODE_INSIDE ? "it has flags that mean nothing" : NULL;
 }
 
-static reason check_scatter(const fc_graph *g, const fc_ninfo *n) {
+static fc_reason check_scatter(const fc_graph *g, const fc_ninfo *n) {
     if (n->nops != 3) return "it has the wrong number of operands";
     const fc_ninfo *base = fc_at(g, n->src[0]), *index = fc_at(g, n->src[1]),
                    *value = fc_at(g, n->src[2]);
@@ -265,8 +263,8 @@ static reason check_scatter(const fc_graph *g, const fc_ninfo *n) {
     if (index->shape != value->shape) return "index and value have several shapes";
     if (rank < rb || s.axis >= rb) return "it puts along an axis it lacks";
     for (uint32_t i = 0; i < rb; i++)
-        if (i != s.axis && !may_be_equal(g, fc_list_at(g, index->shape)[rank - rb + i],
-                                         fc_list_at(g, n->shape)[i]))
+        if (i != s.axis && !fc_verify_may_be_equal(g, fc_list_at(g, index->shape)[rank - rb + i],
+                                                   fc_list_at(g, n->shape)[i]))
             return "an axis has another size than that of the array";
     if (n->attr != fc_scatter_attr(s) || !fc_can_scatter(s.op, (fusec_dtype)n->dtype))
         return "it puts by no reduction";
@@ -276,7 +274,7 @@ static reason check_scatter(const fc_graph *g, const fc_ninfo *n) {
     return n->flags & ~(uint32_t)FC_NODE_INSIDE ? "it has flags that mean nothing" : NULL;
 }
 
-static reason check_scan(const fc_graph *g, const fc_ninfo *n) {
+static fc_reason check_scan(const fc_graph *g, const fc_ninfo *n) {
     if (n->nops != 1) return "it has the wrong number of operands";
     const fc_ninfo *a = fc_at(g, n->src[0]);
     const fc_scan s = fc_scan_of(n);
@@ -286,7 +284,7 @@ static reason check_scan(const fc_graph *g, const fc_ninfo *n) {
     return n->dtype == fc_red_dtype(s.op, (fusec_dtype)a->dtype) ? NULL : "its dtype is wrong";
 }
 
-static reason check_view(const fc_graph *g, const fc_ninfo *n) {
+static fc_reason check_view(const fc_graph *g, const fc_ninfo *n) {
     const fc_ninfo *a = fc_at(g, n->src[0]);
     if (n->nops != 1) return "it has the wrong number of operands";
     if (a->dtype != n->dtype) return "a view changes the dtype";
@@ -301,8 +299,8 @@ static reason check_view(const fc_graph *g, const fc_ninfo *n) {
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-static reason check_reduced_axes(const fc_graph *g, const fc_ninfo *n, fc_list from,
-                                 uint64_t *mask) {
+static fc_reason check_reduced_axes(const fc_graph *g, const fc_ninfo *n, fc_list from,
+                                    uint64_t *mask) {
     *mask = 0;
     if (n->attr >= g->lists.len || !fc_list_len(g, (fc_list)n->attr)) return "it reduces no axes";
     int64_t before = -1;
@@ -317,7 +315,7 @@ static reason check_reduced_axes(const fc_graph *g, const fc_ninfo *n, fc_list f
 }
 
 /* The shape of what is reduced, less the axes. */
-static reason check_shape_left(const fc_graph *g, const fc_ninfo *n, fc_list from, uint64_t mask) {
+fc_reason fc_verify_shape_left(const fc_graph *g, const fc_ninfo *n, fc_list from, uint64_t mask) {
     uint32_t at = 0;
     for (uint32_t i = 0; i < fc_list_len(g, from); i++) {
         int64_t one;
@@ -332,7 +330,7 @@ static reason check_shape_left(const fc_graph *g, const fc_ninfo *n, fc_list fro
     return at == fc_list_len(g, n->shape) ? NULL : "its shape has an axis too many";
 }
 
-static reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
+static fc_reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
     if (n->nops != fc_ops[n->op].arity) return "it has the wrong number of operands";
     const fc_ninfo *a = fc_at(g, n->src[0]);
     const uint32_t r = fc_list_len(g, a->shape);
@@ -343,199 +341,13 @@ static reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
         if (n->flags & ~(uint32_t)(3 * FC_NODE_SPREAD)) return "a contraction with flags";
     }
     uint64_t mask;
-    reason why = check_reduced_axes(g, n, a->shape, &mask);
+    fc_reason why = check_reduced_axes(g, n, a->shape, &mask);
     if (why) return why;
     if (n->dtype != fc_red_dtype((fc_op)n->op, (fusec_dtype)a->dtype))
         return "its dtype is not that of the row";
     const bool own = n->op == FC_OP_dot && n->axis_kind == FC_TREE_DOT;
     if (!own && n->axis_kind != (uint32_t)(mask >> (r - 1) & 1)) return "it names the wrong tree";
-    return check_shape_left(g, n, a->shape, mask);
-}
-
-/* ---- folds ----------------------------------------------------------------------------------- */
-
-static reason check_record(const fc_graph *g, const fc_ninfo *n) {
-    const fc_ninfo *first = fc_at(g, n->src[0]);
-    if (n->nops == 3 && fc_at(g, n->src[2])->op != FC_OP_RECORD) return "a record goes on as none";
-    return n->dtype != first->dtype || n->shape != first->shape ? "it is not as its first value"
-                                                                : NULL;
-}
-
-static reason check_fold(const fc_graph *g, const fc_ninfo *n) {
-    fc_node element[FC_MAX_RECORD], body[FC_MAX_RECORD];
-    if (n->nops != 2 || fc_at(g, n->src[0])->op != FC_OP_RECORD ||
-        fc_at(g, n->src[1])->op != FC_OP_RECORD)
-        return "it has no records as operands";
-    if (n->attr >= g->lists.len) return "it does not say what it is";
-    const uint32_t len = fc_list_len(g, (fc_list)n->attr),
-                   r = fc_list_len(g, fc_at(g, n->src[0])->shape);
-    if (len <= FC_FOLD_FIXED || len > FC_FOLD_FIXED + FC_MAX_RECORD)
-        return "it does not say what it is";
-    const int64_t *v = fc_list_at(g, (fc_list)n->attr);
-    if (v[0] < 0 || v[0] >= (int64_t)len - FC_FOLD_FIXED || v[1] < 0 || v[1] > FC_FOLD_EXCLUSIVE)
-        return "it has no such result";
-    const fc_fold_spec s = fc_fold_of(g, n);
-    if (fc_record_nodes(g, n->src[0], FC_MAX_RECORD, element) != s.n ||
-        fc_record_nodes(g, n->src[1], FC_MAX_RECORD, body) != s.n)
-        return "its records have several lengths";
-    if (!s.axes || (r < 64 && s.axes >> r)) return "it goes along axes it lacks";
-    if (s.kind != FC_FOLD_REDUCE && (s.axes & (s.axes - 1))) return "it scans several axes";
-    for (uint32_t k = 0; k < s.n; k++) {
-        const fc_ninfo *x = fc_at(g, element[k]);
-        if (x->dtype != fc_at(g, body[k])->dtype || fc_is_half((fusec_dtype)x->dtype))
-            return "its body makes records of other dtypes";
-        const unsigned bits = x->dtype == FUSEC_BOOL ? 1 : 8u * fc_dtypes[x->dtype].bytes;
-        if (bits < 64 && s.start[k] >> bits) return "a start has bits its dtype lacks";
-        if (fc_at(g, body[k])->shape) return "its body makes an array";
-        if (x->op != FC_OP_CONST && x->shape != fc_at(g, element[0])->shape)
-            return "its elements have several shapes";
-    }
-    if (n->dtype != fc_at(g, element[s.result])->dtype)
-        return "its dtype is not that of its result";
-    if (n->axis_kind != (s.kind == FC_FOLD_REDUCE ? (uint32_t)(s.axes >> (r - 1) & 1) : 0))
-        return "it names the wrong tree";
-    if (s.kind == FC_FOLD_REDUCE) return check_shape_left(g, n, fc_at(g, n->src[0])->shape, s.axes);
-    return n->shape == fc_at(g, element[0])->shape ? NULL : "a scan changes the shape";
-}
-
-/* ---- loops of elements ------------------------------------------------------------------------
- */
-
-static reason check_repeat(const fc_graph *g, const fc_ninfo *n) {
-    enum { MOST = FC_MAX_REPEAT + FC_REPEAT_BOUNDS + 1 };
-    fc_node v[MOST], body[MOST];
-    const fc_repeat r = fc_repeat_of(n);
-    if (n->nops != 2 || fc_at(g, n->src[0])->op != FC_OP_RECORD ||
-        fc_at(g, n->src[1])->op != FC_OP_RECORD)
-        return "it has no records as operands";
-    const uint32_t nv = fc_record_nodes(g, n->src[0], MOST, v),
-                   nb = fc_record_nodes(g, n->src[1], MOST, body);
-    if (nv > FC_MAX_REPEAT + FC_REPEAT_BOUNDS || nv < FC_REPEAT_BOUNDS + r.carried || !r.carried ||
-        nb != r.carried + r.condition)
-        return "its records have other lengths";
-    if (r.result >= r.carried) return "it has no such result";
-    for (uint32_t i = 0; i < FC_REPEAT_BOUNDS; i++)
-        if (fc_at(g, v[i])->dtype != FUSEC_I64 || fc_at(g, v[i])->shape)
-            return "its rounds are not counted by scalars of i64";
-    for (uint32_t i = FC_REPEAT_BOUNDS; i < nv; i++) {
-        const fc_ninfo *x = fc_at(g, v[i]);
-        if (x->shape && x->shape != n->shape) return "an operand has another shape";
-    }
-    if (r.condition && fc_at(g, body[0])->dtype != FUSEC_BOOL) return "its condition is no bool";
-    for (uint32_t i = 0; i < nb; i++)
-        if (fc_at(g, body[i])->shape) return "its body makes an array";
-    for (uint32_t i = 0; i < r.carried; i++)
-        if (fc_at(g, body[r.condition + i])->dtype != fc_at(g, v[FC_REPEAT_BOUNDS + i])->dtype)
-            return "a carried value changes its type";
-    return n->dtype == fc_at(g, v[FC_REPEAT_BOUNDS + r.result])->dtype ? NULL
-                                                                       : "its type is another one";
-}
-
-/* ---- steps and bodies --------------------------------------------------------------------------
- */
-
-static reason check_list(const fc_graph *g, const fc_ninfo *n) {
-    if (n->nops > 2 || n->shape || n->attr) return "a list with more than a value and a rest";
-    if (fc_is_part(fc_at(g, n->src[0])->op)) return "a list of what has no elements";
-    return n->nops == 2 && fc_at(g, n->src[1])->op != FC_OP_LIST ? "the rest of a list is none"
-                                                                 : NULL;
-}
-
-static bool same_type(const fc_graph *g, const fc_ninfo *a, const fc_ninfo *b) {
-    const uint32_t rank = fc_list_len(g, a->shape);
-    bool same = a->dtype == b->dtype && rank == fc_list_len(g, b->shape);
-    for (uint32_t i = 0; same && i < rank; i++)
-        same = may_be_equal(g, fc_list_at(g, a->shape)[i], fc_list_at(g, b->shape)[i]);
-    return same;
-}
-
-static reason check_loop(const fc_graph *g, const fc_ninfo *n) {
-    const fc_loop_shape l = fc_loop_of(n);
-    fc_loop_view v;
-    if (n->shape) return "a loop has a shape";
-    if (!n->nops || fc_at(g, n->src[0])->op != FC_OP_LIST) return "its first operand is no list";
-    if (fc_loop_is_planned(n)) return n->nops == 1 ? NULL : "a planned loop has a body";
-    if (n->nops != 2 || fc_at(g, n->src[1])->op != FC_OP_LIST)
-        return "its second operand is no list";
-    if (!l.level || l.level > FC_MAX_LOOP_LEVEL || l.carried + l.collected > FC_MAX_LOOP_VALUES)
-        return "it passes a limit";
-    if (fc_value_list(g, n->src[0], NULL, 0) != 2 + l.carried ||
-        fc_value_list(g, n->src[1], NULL, 0) != l.condition + l.carried + l.collected)
-        return "it has the wrong number of values";
-    fc_loop_look_at(g, n, &v);
-    if (fc_at(g, v.first)->dtype != FUSEC_I64 || fc_at(g, v.end)->dtype != FUSEC_I64 ||
-        fc_rank(g, v.first) || fc_rank(g, v.end))
-        return "its rounds are not counted by scalars of i64";
-    if (l.condition && (fc_at(g, v.condition)->dtype != FUSEC_BOOL || fc_rank(g, v.condition)))
-        return "its condition is no scalar bool";
-    for (uint32_t i = 0; i < l.carried; i++)
-        if (!same_type(g, fc_at(g, v.start[i]), fc_at(g, v.next[i])))
-            return "a carried value changes its type";
-    return NULL;
-}
-
-static reason check_sort(const fc_graph *g, const fc_ninfo *n) {
-    if (n->nops != 1 || fc_at(g, n->src[0])->op != FC_OP_LIST || fc_at(g, n->src[0])->nops != 1)
-        return "it does not sort one array";
-    const fc_ninfo *key = fc_at(g, fc_at(g, n->src[0])->src[0]);
-    if (!fc_is_int((fusec_dtype)key->dtype) || fc_is_signed((fusec_dtype)key->dtype) ||
-        key->dtype == FUSEC_BOOL)
-        return "its keys are no unsigned integers";
-    return key->shape ? NULL : "it sorts a scalar";
-}
-
-static reason check_fft(const fc_graph *g, const fc_ninfo *n) {
-    const fc_fft_kind kind = (fc_fft_kind)n->attr;
-    if (n->nops != 1 || n->attr > FC_FFT_INVERSE_REAL) return "no transform looks like this";
-    if (fc_at(g, n->src[0])->op != FC_OP_LIST || fc_value_list(g, n->src[0], NULL, 0) != 1)
-        return "its operand is no list of one";
-    const fc_ninfo *v = fc_at(g, fc_at(g, n->src[0])->src[0]);
-    const fusec_dtype t = (fusec_dtype)v->dtype;
-    if (kind == FC_FFT_REAL ? t != FUSEC_F32 && t != FUSEC_F64 : !fc_is_complex(t))
-        return "it transforms numbers of another type";
-    const uint32_t rank = fc_list_len(g, v->shape);
-    if (!rank) return "it transforms along no axis";
-    if (!fc_fft_is_real(kind)) return n->shape == v->shape ? NULL : "its shape is another one";
-    if (fc_list_len(g, n->shape) != rank) return "its shape is another one";
-    const int64_t *to = fc_list_at(g, n->shape), *from = fc_list_at(g, v->shape);
-    return memcmp(to, from, (rank - 1) * sizeof *to) ? "its shape is another one" : NULL;
-}
-
-/* The dtype of what a transform gives. */
-static fusec_dtype type_of_fft(const fc_ninfo *step, const fc_ninfo *x) {
-    const fusec_dtype t = (fusec_dtype)x->dtype;
-    return step->attr == FC_FFT_REAL           ? fc_complex_of(t)
-           : step->attr == FC_FFT_INVERSE_REAL ? fc_part_dtype(t)
-                                               : t;
-}
-
-static reason check_result(const fc_graph *g, const fc_ninfo *n) {
-    if (n->nops != 1 || !fc_is_step(fc_at(g, n->src[0])->op)) return "it is the result of no step";
-    const fc_ninfo *s = fc_at(g, n->src[0]);
-    fc_loop_view v;
-    if (s->op == FC_OP_FFT) {
-        const fc_ninfo *x = fc_at(g, fc_at(g, s->src[0])->src[0]);
-        return n->dtype == type_of_fft(s, x) && n->shape == s->shape && !n->attr
-                   ? NULL
-                   : "its type is another one";
-    }
-    if (s->op == FC_OP_SORT) {
-        const fc_ninfo *key = fc_at(g, fc_at(g, s->src[0])->src[0]);
-        if (n->attr >= FC_SORT_RESULTS) return "the step has fewer results";
-        return n->dtype == (n->attr == FC_SORT_KEYS ? key->dtype : FUSEC_I64) &&
-                       n->shape == key->shape
-                   ? NULL
-                   : "an order of another type";
-    }
-    if (s->op != FC_OP_LOOP || fc_loop_is_planned(s)) return NULL;
-    fc_loop_look(g, n->src[0], &v);
-    if (n->attr >= v.loop.carried + v.loop.collected) return "the step has fewer results";
-    if (n->attr < v.loop.carried)
-        return same_type(g, n, fc_at(g, v.start[n->attr])) ? NULL : "its type is another one";
-    const fc_ninfo *c = fc_at(g, v.collected[n->attr - v.loop.carried]);
-    return n->dtype == c->dtype && fc_list_len(g, n->shape) == fc_list_len(g, c->shape) + 1
-               ? NULL
-               : "its type is another one";
+    return fc_verify_shape_left(g, n, a->shape, mask);
 }
 
 /* ---- the graph ------------------------------------------------------------------------------- */
@@ -547,7 +359,7 @@ typedef struct slots {
     bool any, round, outside;
 } slots;
 
-static reason join_slots(slots *to, const slots *from) {
+static fc_reason join_slots(slots *to, const slots *from) {
     for (unsigned k = 0; from->any && k < 2 * FC_MAX_RECORD; k++) {
         if (to->dtype[k] && from->dtype[k] && to->dtype[k] != from->dtype[k])
             return "a body has one value in two dtypes";
@@ -564,7 +376,7 @@ static bool is_bound(const slots *s) {
 }
 
 /* The body has no values but those of two records of this fold. */
-static reason check_slots(const fc_graph *g, const fc_ninfo *n, const slots *s) {
+static fc_reason check_slots(const fc_graph *g, const fc_ninfo *n, const slots *s) {
     fc_node element[FC_MAX_RECORD];
     const uint32_t values = fc_record_nodes(g, n->src[0], FC_MAX_RECORD, element);
     if (s->outside || s->round) return "its body reads what is outside of it";
@@ -578,7 +390,7 @@ static reason check_slots(const fc_graph *g, const fc_ninfo *n, const slots *s) 
 
 /* Slots are scalars and so is what is made of them; no element and no output is. `of` has room for
  * all nodes. */
-static reason check_bodies(const fc_graph *g, slots *of) {
+static fc_reason check_bodies(const fc_graph *g, slots *of) {
     for (fc_node id = 0; id < g->nodes.len; id++) {
         const fc_ninfo *n = fc_at(g, id);
         const bool computes = fc_is_elementwise(n->op) || n->op == FC_OP_CAST ||
@@ -600,12 +412,12 @@ static reason check_bodies(const fc_graph *g, slots *of) {
             continue;
         }
         if (n->op == FC_OP_FOLD) {
-            reason why = check_slots(g, n, &of[n->src[1]]);
+            fc_reason why = check_slots(g, n, &of[n->src[1]]);
             if (why || is_bound(&of[n->src[0]])) return why ? why : "an element is bound";
             continue;
         }
         for (int k = 0; k < n->nops; k++) {
-            reason why = join_slots(s, &of[n->src[k]]);
+            fc_reason why = join_slots(s, &of[n->src[k]]);
             if (why) return why;
         }
         if (is_bound(s) && n->nops && (!computes || n->shape)) return "a body is not elementwise";
@@ -627,7 +439,7 @@ static bool has_list(const fc_graph *g, const fc_ninfo *n) {
 }
 
 const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
-    reason why = check_shape(g, n->shape);
+    fc_reason why = check_shape(g, n->shape);
     if (why) return why;
     if (n->dtype >= FC_DTYPE_ALL) return "its dtype does not exist";
     if (n->dtype >= FC_DTYPE_COUNT && n->op != FC_OP_INPUT && n->op != FC_OP_PAIR &&
@@ -656,24 +468,24 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (n->op == FC_OP_SCATTER || n->op == FC_OP_UPDATE) return check_scatter(g, n);
     if (n->op == FC_OP_CHECK) return check_check(g, n);
     if (n->op == FC_OP_SCAN) return check_scan(g, n);
-    if (n->op == FC_OP_LIST) return check_list(g, n);
+    if (n->op == FC_OP_LIST) return fc_verify_list(g, n);
     if (n->op == FC_OP_CALL)
         return n->nops != 1 || n->shape || fc_at(g, n->src[0])->op != FC_OP_LIST
                    ? "a call of something else than a list"
                    : NULL;
-    if (n->op == FC_OP_LOOP) return check_loop(g, n);
-    if (n->op == FC_OP_SORT) return check_sort(g, n);
-    if (n->op == FC_OP_FFT) return check_fft(g, n);
-    if (n->op == FC_OP_RESULT) return check_result(g, n);
-    if (n->op == FC_OP_RECORD) return check_record(g, n);
-    if (n->op == FC_OP_FOLD) return check_fold(g, n);
-    if (n->op == FC_OP_ROUNDS) return check_repeat(g, n);
+    if (n->op == FC_OP_LOOP) return fc_verify_loop(g, n);
+    if (n->op == FC_OP_SORT) return fc_verify_sort(g, n);
+    if (n->op == FC_OP_FFT) return fc_verify_fft(g, n);
+    if (n->op == FC_OP_RESULT) return fc_verify_result(g, n);
+    if (n->op == FC_OP_RECORD) return fc_verify_record(g, n);
+    if (n->op == FC_OP_FOLD) return fc_verify_fold(g, n);
+    if (n->op == FC_OP_ROUNDS) return fc_verify_repeat(g, n);
     return "it is an operation of kernels";
 }
 
 fusec_status fc_graph_verify(const fc_graph *g, fc_error *e) {
     if (g->error.code) return fc_fail(e, g->error.code, "%s", g->error.message);
-    reason why = check_lists(g);
+    fc_reason why = check_lists(g);
     if (why) return fc_fail(e, FUSEC_INTERNAL, "broken graph: %s", why);
     for (fc_node id = 0; id < g->nodes.len; id++) {
         const fc_ninfo *n = fc_at(g, id);

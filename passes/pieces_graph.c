@@ -1,31 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pieces_graph.c - the graphs that a cut one is computed with: see pieces.h. */
-#include "passes/pieces.h"
-
 #include "ir/external.h"
 #include "ir/fold.h"
+#include "passes/pieces_impl.h"
 #include "passes/rewrite.h"
 
 #include <stdio.h>
 
-typedef struct maker {
-    const fc_pieces *p;
-    fc_graph *g;
-    fc_node *map;       /* [nodes of the source]; FC_NONODE: not in this graph */
-    const fc_node *acc; /* [parts][FC_MAX_COMPONENTS + 1] of parts that are joined: their
-                           accumulators and numbers of elements */
-    fc_node begin;      /* where the piece begins */
-    const fc_node *totals;
-    uint32_t sweep;
-    const int64_t *leaves; /* see fc_pieces_sweep */
-    bool whole;            /* the finish: nothing along the cut */
-} maker;
-
 /* ---- code as nodes --------------------------------------------------------------------------- */
 
 /* The nodes of values of `c`, whose operands (FC_OP_ARG) are args[]. */
-static bool inline_code(fc_graph *g, const fc_code *c, const fc_node *args, const fc_val *v,
-                        unsigned n, fc_node *out) {
+bool fc_piece_inline(fc_graph *g, const fc_code *c, const fc_node *args, const fc_val *v,
+                     unsigned n, fc_node *out) {
     fc_node *made = fc_malloc(g->alloc, (c->ins.len + 1) * sizeof *made);
     if (!made || c->status) return fc_free(g->alloc, made), false;
     for (fc_val k = 0; k < c->ins.len; k++) {
@@ -46,29 +32,27 @@ static bool inline_code(fc_graph *g, const fc_code *c, const fc_node *args, cons
     return !g->error.code;
 }
 
-enum { EARLIER = 0, LATER = FC_MAX_COMPONENTS, COUNT = 2 * FC_MAX_COMPONENTS };
-
-static void accumulator(fc_code *c, const fc_part *part, unsigned from, fc_val out[]) {
+void fc_piece_accumulator(fc_code *c, const fc_part *part, unsigned from, fc_val out[]) {
     const fc_op red = part->red;
     for (unsigned k = 0; k < fc_ops[red].components; k++)
         out[k] = fc_val_arg(c, from + k, fc_component_dtype(red, part->dtype, (int)k), FC_ROW);
 }
 
 /* The result of a partial reduction, in its own shape and dtype. */
-static fc_node finished(const maker *m, const fc_part *part, const fc_node *acc) {
+static fc_node finished(const fc_piece_maker *m, const fc_part *part, const fc_node *acc) {
     fc_graph *g = m->g;
     const fc_ninfo *i = fc_at(m->p->graph, part->node);
-    fc_node args[COUNT + 1] = {0}, r = FC_NONODE;
+    fc_node args[FC_PIECE_COUNT + 1] = {0}, r = FC_NONODE;
     fc_dim shape[FC_MAX_RANK];
     fc_val a[FC_MAX_COMPONENTS];
     fc_code c;
     fc_code_init(&c, g->alloc);
-    accumulator(&c, part, EARLIER, a);
+    fc_piece_accumulator(&c, part, FC_PIECE_EARLIER, a);
     memcpy(args, acc, FC_MAX_COMPONENTS * sizeof *acc);
-    args[COUNT] = acc[FC_MAX_COMPONENTS];
-    const fc_val count = fc_val_arg(&c, COUNT, FUSEC_I64, FC_ROW);
+    args[FC_PIECE_COUNT] = acc[FC_MAX_COMPONENTS];
+    const fc_val count = fc_val_arg(&c, FC_PIECE_COUNT, FUSEC_I64, FC_ROW);
     const fc_val v = fc_red_finish(&c, part->red, part->dtype, a, count);
-    if (!inline_code(g, &c, args, &v, 1, &r) && !g->error.code) fc_oom(&g->error);
+    if (!fc_piece_inline(g, &c, args, &v, 1, &r) && !g->error.code) fc_oom(&g->error);
     fc_code_free(&c);
     const uint32_t rank = fc_list_len(m->p->graph, i->shape);
     for (uint32_t k = 0; k < rank; k++) shape[k] = fc_axis(m->p->graph, part->node, k);
@@ -76,7 +60,7 @@ static fc_node finished(const maker *m, const fc_part *part, const fc_node *acc)
 }
 
 /* Elements [from, from + n) of an axis. */
-static fc_node range_of(fc_graph *g, fc_node x, uint32_t axis, fc_dim from, fc_dim n) {
+fc_node fc_piece_range_of(fc_graph *g, fc_node x, uint32_t axis, fc_dim from, fc_dim n) {
     fc_slice s[FC_MAX_RANK];
     if (!fc_usable(g, x)) return FC_NONODE;
     for (uint32_t k = 0; k < fc_rank(g, x); k++)
@@ -87,21 +71,21 @@ static fc_node range_of(fc_graph *g, fc_node x, uint32_t axis, fc_dim from, fc_d
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-static fc_dim named(const maker *m, uint32_t sym) {
+static fc_dim named(const fc_piece_maker *m, uint32_t sym) {
     fc_dimtab *t = &m->g->dims;
     const fc_dim d = sym < t->syms.len ? fc_dim_named(t, t->syms.at[sym].name) : FC_DIM_NONE;
     if (d == FC_DIM_NONE) fc_oom(&m->g->error);
     return d;
 }
-static fc_dim range_length(const maker *m, uint32_t k) {
+fc_dim fc_piece_length(const fc_piece_maker *m, uint32_t k) {
     if (m->whole) return fc_dim_const(&m->g->dims, 0);
     return named(m, k ? fc_range_length_sym(m->p, k) : m->p->sym);
 }
-static fc_dim range_before(const maker *m, uint32_t k) {
+fc_dim fc_piece_before(const fc_piece_maker *m, uint32_t k) {
     return k ? named(m, fc_range_before_sym(m->p, k)) : fc_dim_const(&m->g->dims, 0);
 }
 
-static void name_ranges(const maker *m) {
+static void name_ranges(const fc_piece_maker *m) {
     char name[32];
     for (uint32_t k = 1; k < m->p->nranges; k++) {
         snprintf(name, sizeof name, "length.%u", k);
@@ -113,41 +97,39 @@ static void name_ranges(const maker *m) {
 }
 
 /* Where range `inner` begins in range `outer`. */
-static fc_dim offset_in(const maker *m, uint32_t outer, uint32_t inner) {
-    return fc_dim_sub(&m->g->dims, range_before(m, outer), range_before(m, inner));
+fc_dim fc_piece_offset(const fc_piece_maker *m, uint32_t outer, uint32_t inner) {
+    return fc_dim_sub(&m->g->dims, fc_piece_before(m, outer), fc_piece_before(m, inner));
 }
 
-static fc_node narrowed(const maker *m, fc_node x, uint32_t k);
-
 /* The same of each operand in a list of them. */
-static fc_node narrowed_list(const maker *m, fc_node x, uint32_t k) {
+static fc_node narrowed_list(const fc_piece_maker *m, fc_node x, uint32_t k) {
     fc_node v[FC_MAX_EXTERN];
     const uint32_t n = fc_record_nodes(m->p->graph, x, FC_MAX_EXTERN, v);
-    for (uint32_t i = 0; i < n; i++) v[i] = narrowed(m, v[i], k);
+    for (uint32_t i = 0; i < n; i++) v[i] = fc_piece_narrowed(m, v[i], k);
     return fc_build_record(m->g, n, v);
 }
 
 /* Of a node that others need more of, the elements of range k. */
-static fc_node narrowed(const maker *m, fc_node x, uint32_t k) {
+fc_node fc_piece_narrowed(const fc_piece_maker *m, fc_node x, uint32_t k) {
     const fc_pieces *p = m->p;
     if (fc_at(p->graph, x)->op == FC_OP_RECORD) return narrowed_list(m, x, k);
     if (p->along[x] < 0 || p->range[x] == k) return m->map[x];
-    return range_of(m->g, m->map[x], (uint32_t)p->along[x], offset_in(m, p->range[x], k),
-                    range_length(m, k));
+    return fc_piece_range_of(m->g, m->map[x], (uint32_t)p->along[x],
+                             fc_piece_offset(m, p->range[x], k), fc_piece_length(m, k));
 }
 
 /* The shape of a node, with the length that its range has in a piece. */
-static fc_list piece_shape(const maker *m, fc_node n) {
+static fc_list piece_shape(const fc_piece_maker *m, fc_node n) {
     const fc_graph *src = m->p->graph;
     int64_t shape[FC_MAX_RANK];
     const uint32_t rank = fc_rank(src, n);
     for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(src, n, i);
-    shape[m->p->along[n]] = range_length(m, m->p->range[n]);
+    shape[m->p->along[n]] = fc_piece_length(m, m->p->range[n]);
     return fc_intern_list(m->g, shape, rank);
 }
 
 /* Of a slice or a view, what it reads of its operand's range. */
-static fc_list piece_places(const maker *m, fc_node n) {
+static fc_list piece_places(const fc_piece_maker *m, fc_node n) {
     const fc_graph *src = m->p->graph;
     const fc_ninfo *i = fc_at(src, n);
     const fc_list list = (fc_list)i->attr;
@@ -158,23 +140,24 @@ static fc_list piece_places(const maker *m, fc_node n) {
     const size_t axis = (size_t)m->p->along[x];
     int64_t *own = v + (i->op == FC_OP_SLICE ? 3 * axis : 1 + axis * (size_t)(2 + v[0]));
     const uint32_t from = fc_piece_wraps(m->p, n) ? m->p->range[x] : m->p->inside[x];
-    own[0] = fc_dim_add(&m->g->dims, (fc_dim)own[0], offset_in(m, from, m->p->range[n]));
-    if (i->op == FC_OP_SLICE) own[2] = range_length(m, m->p->range[n]);
+    own[0] = fc_dim_add(&m->g->dims, (fc_dim)own[0], fc_piece_offset(m, from, m->p->range[n]));
+    if (i->op == FC_OP_SLICE) own[2] = fc_piece_length(m, m->p->range[n]);
     if (fc_piece_wraps(m->p, n)) own[1] = FC_EDGE_NONE; /* what is round the end is there */
     return fc_intern_list(m->g, v, len);
 }
 
 /* The node as a piece has it, of operands that are there. */
-static fc_node in_piece(const maker *m, fc_node n) {
+static fc_node in_piece(const fc_piece_maker *m, fc_node n) {
     const fc_pieces *p = m->p;
     fc_ninfo i = *fc_at(p->graph, n);
     const bool shifted = fc_piece_shifts(p, n);
     if (p->nranges == 1 || p->along[n] < 0) return fc_rewrite_node(p->graph, m->g, n, m->map);
     if (i.op == FC_OP_RECORD) return m->map[i.src[0]]; /* each user narrows it for itself */
     for (int k = 0; k < i.nops; k++)
-        i.src[k] = fc_piece_wraps(p, n)
-                       ? m->map[i.src[k]]
-                       : narrowed(m, i.src[k], shifted ? p->inside[i.src[k]] : p->range[n]);
+        i.src[k] =
+            fc_piece_wraps(p, n)
+                ? m->map[i.src[k]]
+                : fc_piece_narrowed(m, i.src[k], shifted ? p->inside[i.src[k]] : p->range[n]);
     i.shape = piece_shape(m, n);
     if (shifted) i.attr = piece_places(m, n);
     return fc_graph_node(m->g, i);
@@ -184,7 +167,7 @@ static const char too_large[] = "a size is too large";
 
 /* ---- accumulators of a piece ----------------------------------------------------------------- */
 
-static fc_node elements_before(const maker *m, const fc_part *part) {
+static fc_node elements_before(const fc_piece_maker *m, const fc_part *part) {
     fc_node n = m->begin;
     for (uint32_t k = 0; k < part->ninner; k++)
         n = fc_build_op(m->g, FC_OP_mul, n, fc_build_dim(m->g, (fc_dim)part->inner[k]), FC_NONODE);
@@ -192,7 +175,8 @@ static fc_node elements_before(const maker *m, const fc_part *part) {
 }
 
 /* A number of elements for each result, with an axis of `parts` in front if there is one. */
-static fc_node counted(const maker *m, const fc_part *part, fc_node count, const fc_dim *parts) {
+static fc_node counted(const fc_piece_maker *m, const fc_part *part, fc_node count,
+                       const fc_dim *parts) {
     fc_dim shape[FC_MAX_RANK + 1];
     uint32_t rank = 0;
     if (parts) shape[rank++] = *parts;
@@ -200,20 +184,20 @@ static fc_node counted(const maker *m, const fc_part *part, fc_node count, const
     return fc_build_broadcast(m->g, count, rank, shape);
 }
 
-static fc_node elements_in(const maker *m, const fc_part *part) {
-    fc_dim n = range_length(m, part->range);
+static fc_node elements_in(const fc_piece_maker *m, const fc_part *part) {
+    fc_dim n = fc_piece_length(m, part->range);
     for (uint32_t k = 0; k < part->ninner; k++)
         n = fc_dim_mul(&m->g->dims, n, (fc_dim)part->inner[k]);
     if (n == FC_DIM_NONE) return fc_fail(&m->g->error, FUSEC_LIMIT, too_large), FC_NONODE;
     return fc_build_dim(m->g, n);
 }
 
-static fc_node component(const maker *m, const fc_part *part, unsigned k) {
+static fc_node component(const fc_piece_maker *m, const fc_part *part, unsigned k) {
     fc_graph *g = m->g;
     if (part->row[k] == FC_OP_NONE) return counted(m, part, elements_in(m, part), NULL);
     const fc_graph *src = m->p->graph;
     fc_ninfo i = *fc_at(src, part->node);
-    for (int a = 0; a < i.nops; a++) i.src[a] = narrowed(m, i.src[a], part->range);
+    for (int a = 0; a < i.nops; a++) i.src[a] = fc_piece_narrowed(m, i.src[a], part->range);
     if (part->row[k] ==
         FC_OP_dot) { /* elements of 16 bits are multiplied as what they are in f32 */
         for (int a = 0; a < i.nops && part->half; a++)
@@ -233,7 +217,7 @@ static fc_node component(const maker *m, const fc_part *part, unsigned k) {
 
 /* The elements of a reduction as one axis, in their order: the last one of the inner tree, the
  * first one of the outer tree. */
-static fc_node flat(const maker *m, const fc_part *part, fc_node x, fc_dim *n) {
+static fc_node flat(const fc_piece_maker *m, const fc_part *part, fc_node x, fc_dim *n) {
     fc_graph *g = m->g;
     const fc_ninfo *i = fc_at(m->p->graph, part->node);
     const fc_list axes = (fc_list)i->attr;
@@ -258,8 +242,8 @@ static fc_node flat(const maker *m, const fc_part *part, fc_node x, fc_dim *n) {
 
 /* The indices of a result, which begin anew in each part: more by `first`, and on each of the axis
  * in front by `step`. */
-static fc_node placed(const maker *m, const fc_part *part, fc_node r, fc_node first, fc_dim parts,
-                      int64_t step) {
+static fc_node placed(const fc_piece_maker *m, const fc_part *part, fc_node r, fc_node first,
+                      fc_dim parts, int64_t step) {
     fc_graph *g = m->g;
     r = fc_build_op(g, FC_OP_add, r, first, FC_NONODE);
     if (!step) return r;
@@ -272,10 +256,11 @@ static fc_node placed(const maker *m, const fc_part *part, fc_node r, fc_node fi
 }
 
 /* Array k of the accumulators of all whole leaves, [leaves, kept...], and that of the rest. */
-static void components(const maker *m, const fc_part *part, unsigned k, fc_node out[2]) {
+static void components(const fc_piece_maker *m, const fc_part *part, unsigned k, fc_node out[2]) {
     fc_graph *g = m->g;
     fc_dimtab *t = &g->dims;
-    const fc_node operand = narrowed(m, fc_at(m->p->graph, part->node)->src[0], part->range);
+    const fc_node operand =
+        fc_piece_narrowed(m, fc_at(m->p->graph, part->node)->src[0], part->range);
     const int64_t leaf = m->leaves[part->tree];
     const uint32_t at = part->tree == FC_TREE_INNER ? part->nkept : 0;
     fc_dim n, shape[FC_MAX_RANK];
@@ -290,13 +275,13 @@ static void components(const maker *m, const fc_part *part, unsigned k, fc_node 
     }
     for (uint32_t d = 0; d < part->nkept; d++) shape[at ? d : d + 2] = (fc_dim)part->kept[d];
     shape[at] = full, shape[at + 1] = size;
-    fc_node r =
-        fc_build_reshape(g, range_of(g, x, at, fc_dim_const(t, 0), end), part->nkept + 2, shape);
+    fc_node r = fc_build_reshape(g, fc_piece_range_of(g, x, at, fc_dim_const(t, 0), end),
+                                 part->nkept + 2, shape);
     r = fc_build_reduce(g, part->row[k], r, 1, (const int64_t[]){at + 1}, false);
     int64_t perm[FC_MAX_RANK] = {at};
     for (uint32_t d = 0; d < part->nkept; d++) perm[d + 1] = at ? d : d + 1;
     out[0] = fc_build_permute(g, r, perm);
-    r = range_of(g, x, at, end, left);
+    r = fc_piece_range_of(g, x, at, end, left);
     out[1] = fc_build_reduce(g, part->row[k], r, 1, (const int64_t[]){at}, false);
     if (fc_ops[part->row[k]].rule != FC_RULE_INDEX) return;
     const fc_node first = elements_before(m, part);
@@ -305,153 +290,24 @@ static void components(const maker *m, const fc_part *part, unsigned k, fc_node 
                     fc_build_op(g, FC_OP_add, first, fc_build_dim(g, end), FC_NONODE), 0, 0);
 }
 
-/* ---- scans -----------------------------------------------------------------------------------
- *
- * Element i is S combine p: p of its own run up to it, S the runs before it, from the right one on
- * (docs/semantics.md). Of S the runs of the piece are what a scan of the piece alone has, as pieces
- * begin where groups of runs do; those before it come from other pieces. */
-
-/* The axis `at` as one of `runs` and one of a run's elements. */
-static fc_node in_runs(fc_graph *g, fc_node x, uint32_t at, fc_dim runs) {
-    fc_dim shape[FC_MAX_RANK];
-    const uint32_t rank = fc_rank(g, x);
-    for (uint32_t k = 0; k <= rank; k++)
-        shape[k] = k == at       ? runs
-                   : k == at + 1 ? fc_dim_const(&g->dims, FC_RUN)
-                                 : fc_axis(g, x, k < at ? k : k - 1);
-    return fc_build_reshape(g, x, rank + 1, shape);
-}
-
-/* More elements behind the last ones, up to a whole run. */
-static fc_node whole_runs(fc_graph *g, fc_node x, uint32_t axis, fc_dim *runs) {
-    fc_dimtab *t = &g->dims;
-    fc_dim before[FC_MAX_RANK], after[FC_MAX_RANK];
-    const fc_dim n = fc_axis(g, x, axis), zero = fc_dim_const(t, 0), run = fc_dim_const(t, FC_RUN);
-    *runs = fc_dim_floordiv(t, fc_dim_add(t, n, fc_dim_const(t, FC_RUN - 1)), run);
-    for (uint32_t k = 0; k < fc_rank(g, x); k++) before[k] = after[k] = zero;
-    after[axis] = fc_dim_sub(t, fc_dim_mul(t, *runs, run), n);
-    return fc_build_pad(g, x, before, after, FC_EDGE_ZERO, FC_NONODE);
-}
-
-static fc_node combined(const maker *m, const fc_part *part, fc_node earlier, fc_node later) {
-    fc_node args[COUNT + 1] = {[EARLIER] = earlier, [LATER] = later}, r = FC_NONODE;
-    fc_val a[FC_MAX_COMPONENTS], b[FC_MAX_COMPONENTS], v[FC_MAX_COMPONENTS];
-    fc_code c;
-    if (!fc_usable(m->g, earlier) || !fc_usable(m->g, later)) return FC_NONODE;
-    fc_code_init(&c, m->g->alloc);
-    accumulator(&c, part, EARLIER, a);
-    accumulator(&c, part, LATER, b);
-    fc_red_combine(&c, part->red, part->dtype, a, b, v);
-    if (!inline_code(m->g, &c, args, v, 1, &r) && !m->g->error.code) fc_oom(&m->g->error);
-    fc_code_free(&c);
-    return r;
-}
-
-/* A subtree that came before, with an axis of 1 in place of the scan's. */
-static fc_node carry_at(const maker *m, const fc_part *part, fc_node carries, uint32_t k,
-                        uint32_t axis) {
-    fc_graph *g = m->g;
-    const fc_dim one = fc_dim_const(&g->dims, 1);
-    fc_dim shape[FC_MAX_RANK];
-    uint32_t rank = 0;
-    for (uint32_t d = 0; d < part->nkept; d++) {
-        if (d == axis) shape[rank++] = one;
-        shape[rank++] = (fc_dim)part->kept[d];
-    }
-    if (part->nkept == axis) shape[rank++] = one;
-    const fc_node x = range_of(g, carries, 0, fc_dim_const(&g->dims, k), one);
-    return fc_build_reshape(g, x, rank, shape);
-}
-
-/* The scan of elements that begin where a group of runs does. */
-static fc_node scan_from(const maker *m, const fc_part *part, fc_node x, fc_node carries) {
-    fc_graph *g = m->g;
-    const fc_scan s = fc_scan_of(fc_at(m->p->graph, part->node));
-    fc_dim runs, shape[FC_MAX_RANK];
-    fc_slice firsts[FC_MAX_RANK];
-    if (!fc_usable(g, x)) return FC_NONODE;
-    const fc_dim n = fc_axis(g, x, s.axis), zero = fc_dim_const(&g->dims, 0);
-    const uint32_t rank = fc_rank(g, x);
-    x = whole_runs(g, x, s.axis, &runs);
-    fc_node before = fc_build_scan(g, s.op, x, s.axis, true, false);
-    if (!fc_usable(g, before)) return FC_NONODE;
-    for (uint32_t k = 0; k < rank; k++) firsts[k] = (fc_slice){zero, 1, fc_axis(g, x, k)};
-    firsts[s.axis] = (fc_slice){zero, FC_RUN, runs};
-    before = fc_build_slice(g, before, firsts);
-    for (uint32_t k = 0; k < FC_CARRIES; k++)
-        before = combined(m, part, carry_at(m, part, carries, k, s.axis), before);
-    if (!fc_usable(g, before)) return FC_NONODE;
-    fc_node own = in_runs(g, x, s.axis, runs);
-    own = fc_build_scan(g, s.op, own, s.axis + 1, s.exclusive, false);
-    for (uint32_t k = 0; k <= rank; k++)
-        shape[k] = k == s.axis + 1 ? fc_dim_const(&g->dims, 1)
-                                   : fc_axis(g, before, k <= s.axis ? k : k - 1);
-    own = combined(m, part, fc_build_reshape(g, before, rank + 1, shape), own);
-    for (uint32_t k = 0; k < rank; k++) shape[k] = fc_axis(g, x, k);
-    return range_of(g, fc_build_reshape(g, own, rank, shape), s.axis, zero, n);
-}
-
-/* What a piece has of a scan, of the subtrees that came before each of its places. */
-static fc_node scanned(const maker *m, const fc_part *part, const fc_node *carries) {
-    fc_graph *g = m->g;
-    const fc_ninfo *i = fc_at(m->p->graph, part->node);
-    const uint32_t axis = fc_scan_of(i).axis, own = m->p->range[part->node];
-    fc_node x = narrowed(m, i->src[0], part->around), seg[3];
-    if (!fc_usable(g, x)) return FC_NONODE;
-    x = fc_build_cast(g, x, part->dtype);
-    if (part->places == 1) {
-        x = scan_from(m, part, x, carries[0]);
-    } else {
-        const fc_dim zero = fc_dim_const(&g->dims, 0);
-        const fc_dim before = range_before(m, part->around), n = range_length(m, part->range);
-        const fc_dim end = fc_dim_add(&g->dims, before, n);
-        const fc_dim behind = fc_dim_sub(&g->dims, range_length(m, part->around), end);
-        seg[0] = scan_from(m, part, range_of(g, x, axis, zero, before), carries[0]);
-        seg[1] = scan_from(m, part, range_of(g, x, axis, before, n), carries[1]);
-        seg[2] = scan_from(m, part, range_of(g, x, axis, end, behind), carries[2]);
-        x = fc_build_concat(g, 3, seg, axis);
-    }
-    if (!fc_usable(g, x)) return FC_NONODE;
-    x = fc_build_cast(g, x, (fusec_dtype)i->dtype);
-    if (part->around == own) return x;
-    return range_of(g, x, axis, offset_in(m, part->around, own), range_length(m, own));
-}
-
-/* The accumulator of the elements that a piece scans. */
-static fc_node carried(const maker *m, const fc_part *part) {
-    fc_graph *g = m->g;
-    const fc_ninfo *i = fc_at(m->p->graph, part->node);
-    const int64_t axis = fc_scan_of(i).axis;
-    fc_dim shape[FC_MAX_RANK];
-    fc_node x = narrowed(m, i->src[0], part->range);
-    if (!fc_usable(g, x)) return FC_NONODE;
-    const uint32_t rank = fc_rank(g, x);
-    for (uint32_t k = 0; k < rank; k++) shape[k] = fc_axis(g, x, k);
-    shape[rank] = fc_dim_const(&g->dims, 1); /* so that it is down a column */
-    x = fc_build_reshape(g, fc_build_cast(g, x, part->dtype), rank + 1, shape);
-    x = fc_build_reduce(g, part->red, x, 1, &axis, false);
-    for (uint32_t k = 0; k < part->nkept; k++) shape[k] = (fc_dim)part->kept[k];
-    return fc_build_reshape(g, x, part->nkept, shape);
-}
-
 /* ---- the source's nodes ---------------------------------------------------------------------- */
 
-static fc_node total_by_size(const maker *m, fc_dim d) {
+static fc_node total_by_size(const fc_piece_maker *m, fc_dim d) {
     for (uint32_t k = 0; k < m->p->ntotals; k++)
         if (m->p->totals[k] == d) return m->totals[k];
     return FC_NONODE;
 }
 
-static fc_node total_of(const maker *m, fc_node n) {
+static fc_node total_of(const fc_piece_maker *m, fc_node n) {
     const fc_ninfo *i = fc_at(m->p->graph, n);
     return i->op == FC_OP_DIM ? total_by_size(m, (fc_dim)i->attr) : FC_NONODE;
 }
 
 /* Numbers along the cut go on where the piece begins. */
-static fc_node counted_on(const maker *m, fc_node n, fc_node own) {
+static fc_node counted_on(const fc_piece_maker *m, fc_node n, fc_node own) {
     fc_graph *g = m->g;
     const uint32_t k = m->p->range[n];
-    const fc_node before = fc_build_dim(g, range_before(m, k));
+    const fc_node before = fc_build_dim(g, fc_piece_before(m, k));
     const fc_node first = fc_build_op(g, FC_OP_sub, m->begin, before, FC_NONODE);
     const fc_node r = fc_build_op(g, FC_OP_add, own, first, FC_NONODE);
     if (!m->p->ranges[k].round) return r;
@@ -460,14 +316,14 @@ static fc_node counted_on(const maker *m, fc_node n, fc_node own) {
 }
 
 /* A size goes with arrays of any shape as an operand, the input that stands for it does not. */
-static void spread_totals(const maker *m, fc_node n, bool undo) {
+static void spread_totals(const fc_piece_maker *m, fc_node n, bool undo) {
     const fc_ninfo *i = fc_at(m->p->graph, n);
     const uint32_t rank = fc_rank(m->p->graph, n);
     fc_dim shape[FC_MAX_RANK];
     if (!fc_is_elementwise(i->op) || !rank) return;
     for (uint32_t k = 0; k < rank; k++)
-        shape[k] =
-            (int)k == m->p->along[n] ? range_length(m, m->p->range[n]) : fc_axis(m->p->graph, n, k);
+        shape[k] = (int)k == m->p->along[n] ? fc_piece_length(m, m->p->range[n])
+                                            : fc_axis(m->p->graph, n, k);
     for (int k = 0; k < i->nops; k++) {
         const fc_node total = total_of(m, i->src[k]);
         if (total == FC_NONODE) continue;
@@ -475,14 +331,14 @@ static void spread_totals(const maker *m, fc_node n, bool undo) {
     }
 }
 
-static fc_node copy(const maker *m, fc_node n) {
+static fc_node copy(const fc_piece_maker *m, fc_node n) {
     const fc_pieces *p = m->p;
     const fc_ninfo *i = fc_at(p->graph, n);
     const fc_part *part = fc_piece_part(p, n);
     if (i->op == FC_OP_INPUT) return m->g->inputs.at[i->attr].node;
     if (part && (m->whole ? !part->carry : part->sweep < m->sweep)) {
         const fc_node *acc = m->acc + (size_t)(part - p->parts) * (FC_MAX_COMPONENTS + 1);
-        return part->carry ? scanned(m, part, acc) : finished(m, part, acc);
+        return part->carry ? fc_piece_scanned(m, part, acc) : finished(m, part, acc);
     }
     if (part || (m->whole ? p->along[n] >= 0 : p->sweep[n] > m->sweep)) return FC_NONODE;
     for (int k = 0; k < i->nops; k++)
@@ -494,7 +350,7 @@ static fc_node copy(const maker *m, fc_node n) {
     return i->op == FC_OP_IOTA && p->along[n] == (int)i->attr ? counted_on(m, n, same) : same;
 }
 
-static void copy_nodes(maker *m) {
+static void copy_nodes(fc_piece_maker *m) {
     const fc_graph *src = m->p->graph;
     uint8_t *live = fc_malloc(src->alloc, src->nodes.len + 1);
     if (!live) fc_oom(&m->g->error);
@@ -523,7 +379,7 @@ static fc_node scalar(fc_graph *g, const char *what, unsigned k) {
     return fc_build_input(g, name, FUSEC_I64, 0, NULL);
 }
 
-static void inputs_of_part(const maker *m, uint32_t k, fc_node *acc) {
+static void inputs_of_part(const fc_piece_maker *m, uint32_t k, fc_node *acc) {
     const fc_part *part = &m->p->parts[k];
     fc_dim shape[FC_MAX_RANK + 1];
     char name[32];
@@ -540,7 +396,7 @@ static void inputs_of_part(const maker *m, uint32_t k, fc_node *acc) {
     acc[FC_MAX_COMPONENTS] = scalar(m->g, "count", k);
 }
 
-static bool begin(maker *m, fc_node *totals, fc_node *acc) {
+static bool begin(fc_piece_maker *m, fc_node *totals, fc_node *acc) {
     fc_graph *g = m->g;
     const fc_pieces *p = m->p;
     if (fc_rewrite_begin(p->graph, g)) return false;
@@ -561,7 +417,7 @@ static bool begin(maker *m, fc_node *totals, fc_node *acc) {
     return !g->error.code;
 }
 
-static void output_of_part(const maker *m, uint32_t part, unsigned k) {
+static void output_of_part(const fc_piece_maker *m, uint32_t part, unsigned k) {
     char name[32];
     fc_node n[2] = {FC_NONODE, FC_NONODE};
     snprintf(name, sizeof name, "part%u.%u", part, k);
@@ -569,7 +425,7 @@ static void output_of_part(const maker *m, uint32_t part, unsigned k) {
     if (by_leaf)
         components(m, &m->p->parts[part], k, n);
     else if (m->p->parts[part].carry)
-        n[0] = carried(m, &m->p->parts[part]);
+        n[0] = fc_piece_carried(m, &m->p->parts[part]);
     else
         n[0] = component(m, &m->p->parts[part], k);
     fc_build_output(m->g, name, n[0]);
@@ -577,15 +433,16 @@ static void output_of_part(const maker *m, uint32_t part, unsigned k) {
     if (by_leaf) fc_build_output(m->g, name, n[1]);
 }
 
-static void outputs_of_parts(const maker *m) {
+static void outputs_of_parts(const fc_piece_maker *m) {
     const size_t conditions = m->g->conditions.len;
     for (uint32_t i = 0; i < m->p->nparts; i++)
         for (unsigned k = 0; m->p->parts[i].sweep == m->sweep && k < m->p->parts[i].narrays; k++)
             output_of_part(m, i, k);
-    m->g->conditions.len = conditions; /* where there is no rest, its accumulator is not used */
+    m->g->conditions.len =
+        conditions; /* where there is no rest, its fc_piece_accumulator is not used */
 }
 
-static void outputs_of_source(const maker *m, uint32_t *outputs, uint32_t *n) {
+static void outputs_of_source(const fc_piece_maker *m, uint32_t *outputs, uint32_t *n) {
     const fc_pieces *p = m->p;
     *n = 0;
     for (uint32_t i = 0; i < p->graph->outputs.len; i++) {
@@ -594,12 +451,12 @@ static void outputs_of_source(const maker *m, uint32_t *outputs, uint32_t *n) {
                                    : p->along[o->node] >= 0 && p->sweep[o->node] == m->sweep;
         if (!here) continue;
         fc_build_output(m->g, o->name,
-                        m->whole ? m->map[o->node] : narrowed(m, o->node, m->p->own[i]));
+                        m->whole ? m->map[o->node] : fc_piece_narrowed(m, o->node, m->p->own[i]));
         outputs[(*n)++] = i;
     }
 }
 
-static fusec_status end(maker *m, fc_error *e) {
+static fusec_status end(fc_piece_maker *m, fc_error *e) {
     fc_graph *g = m->g;
     if (!g->error.code) return FUSEC_OK;
     const fusec_status s = fc_fail(e, g->error.code, "%s", g->error.message);
@@ -608,7 +465,7 @@ static fusec_status end(maker *m, fc_error *e) {
     return s;
 }
 
-static fusec_status make(maker *m, uint32_t *outputs, uint32_t *noutputs, fc_error *e) {
+static fusec_status make(fc_piece_maker *m, uint32_t *outputs, uint32_t *noutputs, fc_error *e) {
     const fc_pieces *p = m->p;
     const size_t nodes = p->graph->nodes.len, accs = (size_t)p->nparts * (FC_MAX_COMPONENTS + 1);
     fc_node *room = fc_malloc(p->graph->alloc, (nodes + p->ntotals + accs + 1) * sizeof *room);
@@ -626,22 +483,22 @@ static fusec_status make(maker *m, uint32_t *outputs, uint32_t *noutputs, fc_err
 
 fusec_status fc_pieces_sweep(const fc_pieces *p, uint32_t sweep, const int64_t *leaves,
                              fc_graph *out, uint32_t *outputs, uint32_t *noutputs, fc_error *e) {
-    maker m = {.p = p, .g = out, .sweep = sweep, .leaves = leaves};
+    fc_piece_maker m = {.p = p, .g = out, .sweep = sweep, .leaves = leaves};
     return make(&m, outputs, noutputs, e);
 }
 
 fusec_status fc_pieces_finish(const fc_pieces *p, fc_graph *out, uint32_t *outputs,
                               uint32_t *noutputs, fc_error *e) {
-    maker m = {.p = p, .g = out, .whole = true};
+    fc_piece_maker m = {.p = p, .g = out, .whole = true};
     return make(&m, outputs, noutputs, e);
 }
 
 fusec_status fc_pieces_join(const fc_pieces *p, uint32_t number, fc_graph *out, fc_error *e) {
     const fc_part *part = &p->parts[number];
     const fc_op red = part->red;
-    maker m = {.p = p, .g = out};
+    fc_piece_maker m = {.p = p, .g = out};
     fc_val a[FC_MAX_COMPONENTS], b[FC_MAX_COMPONENTS], r[FC_MAX_COMPONENTS];
-    fc_node args[COUNT + 1] = {0}, made[FC_MAX_COMPONENTS];
+    fc_node args[FC_PIECE_COUNT + 1] = {0}, made[FC_MAX_COMPONENTS];
     fc_code c;
     char name[32];
     fc_graph_init(out, p->graph->alloc, NULL);
@@ -649,14 +506,14 @@ fusec_status fc_pieces_join(const fc_pieces *p, uint32_t number, fc_graph *out, 
     for (unsigned side = 0; side < 2; side++)
         for (unsigned k = 0; k < part->narrays; k++) {
             snprintf(name, sizeof name, "%s.%u", side ? "later" : "earlier", k);
-            args[(side ? LATER : EARLIER) + k] =
+            args[(side ? FC_PIECE_LATER : FC_PIECE_EARLIER) + k] =
                 fc_build_input(out, name, fc_component_dtype(red, part->dtype, (int)k), 1, &n);
         }
     fc_code_init(&c, p->graph->alloc);
-    accumulator(&c, part, EARLIER, a);
-    accumulator(&c, part, LATER, b);
+    fc_piece_accumulator(&c, part, FC_PIECE_EARLIER, a);
+    fc_piece_accumulator(&c, part, FC_PIECE_LATER, b);
     fc_red_combine(&c, red, part->dtype, a, b, r);
-    if (!inline_code(out, &c, args, r, part->narrays, made) && !out->error.code)
+    if (!fc_piece_inline(out, &c, args, r, part->narrays, made) && !out->error.code)
         fc_oom(&out->error);
     fc_code_free(&c);
     for (unsigned k = 0; k < part->narrays && !out->error.code; k++) {
