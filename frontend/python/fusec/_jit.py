@@ -316,6 +316,12 @@ def _with_place(text, error):
 # ---- the decorated function -----------------------------------------------------------------------
 
 
+@functools.lru_cache(64)
+def _sent(data, static_argnames, device):
+    """A function that came from another process: the same each time, so that it is compiled once."""
+    return Jit(pickle.loads(data), static_argnames, (), device)
+
+
 class Jit(_core.Jit):
     """A compiled function; see fx.jit."""
 
@@ -326,7 +332,7 @@ class Jit(_core.Jit):
         if not callable(f):
             raise TypeError("fx.jit takes a function")
         functools.update_wrapper(self, f)
-        self._device = None if device is None else number_of(device)
+        self._device, self._where = None if device is None else number_of(device), device
         nums = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
         self._static = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
         self._signature, names = None, ()
@@ -358,10 +364,14 @@ class Jit(_core.Jit):
         found = sys.modules.get(module)
         for part in name.split("."):
             found = getattr(found, part, None)
-        if found is not self:
+        # Dask, Ray and the like bring what sends functions that other processes can't import
+        values = sys.modules.get("cloudpickle") or sys.modules.get("ray.cloudpickle")
+        if found is self and (module != "__main__" or values is None):
+            return name
+        if values is None:
             raise pickle.PicklingError(f"{self!r} can't be found as {module}.{name}: only functions of "
-                                       "modules can be pickled")
-        return name
+                                       "modules can be pickled, others where cloudpickle is imported")
+        return _sent, (values.dumps(self.__wrapped__), tuple(sorted(self._static)), self._where)
 
     # ---- taking a call apart ----
 

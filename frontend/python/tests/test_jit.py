@@ -4,6 +4,7 @@
 import gc
 import os
 import pickle
+import subprocess
 import sys
 import threading
 
@@ -251,10 +252,29 @@ def test_results_that_are_arguments_and_constants():
     assert five == 5 and c.tolist() == [1, 2] and not np.shares_memory(x, a)
 
 
-def test_pickle():
+def test_pickle(monkeypatch):
+    for name in ("cloudpickle", "ray.cloudpickle"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     assert pickle.loads(pickle.dumps(module_function)) is module_function
-    with pytest.raises(pickle.PicklingError):
+    with pytest.raises(pickle.PicklingError, match="can't be found as"):
         pickle.dumps(fx.jit(lambda x: x))
+
+
+def test_pickle_by_value(monkeypatch):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    monkeypatch.setitem(sys.modules, "cloudpickle", cloudpickle)
+    scale = 3
+    f = fx.jit(lambda x, how: x * scale if how == "times" else x, static_argnames="how")
+    data = pickle.dumps(f)
+    g = pickle.loads(data)
+    assert g is pickle.loads(data) and g is not f
+    np.testing.assert_array_equal(g(np.arange(4.0), "times"), np.arange(4.0) * 3)
+    np.testing.assert_array_equal(g(np.arange(4.0), "as it is"), np.arange(4.0))
+    assert pickle.loads(pickle.dumps(module_function)) is module_function
+    code = ("import cloudpickle, fusec as fx\n@fx.jit\ndef f(x):\n    return x + k\nk = 2.0\n"
+            "import sys; sys.stdout.buffer.write(cloudpickle.dumps(f))")
+    sent = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=os.environ).stdout
+    np.testing.assert_array_equal(pickle.loads(sent)(np.arange(4.0)), np.arange(4.0) + 2)
 
 
 def test_threads():
