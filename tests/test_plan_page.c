@@ -177,6 +177,29 @@ FC_TEST(plan_page, three_hundred_kernels) {
     shell_close(&sh);
 }
 
+/* Where their texts are too much for a page, the first ones are there. */
+FC_TEST(plan_page, more_texts_than_fit) {
+    OPEN(sh);
+    size_t len = 0;
+    fc_str s;
+    fc_str_init(&s, &fc_libc_alloc);
+    fc_str_add(&s, "export def f(x: f32[n, m]) -> f32[n, m] {\n    b0 = x\n");
+    for (int i = 1; i <= 450; i++)
+        fc_str_printf(&s, "    b%d = materialize(sin(b%d)*%d.5 + b%d)\n", i, i - 1, i, i - 1);
+    fc_str_add(&s, "    return b450\n}\n");
+    shell_write(&sh, "texts.fuse", s.data);
+    fc_str_free(&s);
+    EXPECT_RUN(sh, 0, "fusec explain -d none texts.fuse x=f32:1000x1000 --html texts.html");
+    char *page = read_file(&sh, "texts.html", &len);
+    FC_ASSERT_TRUE(page != NULL);
+    FC_EXPECT_TRUE(len > 1000000 && len <= 2000000);
+    FC_EXPECT_CONTAINS(page, "<section id=\"k449\">");
+    FC_EXPECT_CONTAINS(page, "left out, the page would be too large");
+    expect_well_formed(page);
+    free(page);
+    shell_close(&sh);
+}
+
 /* Console messages have CONSOLE in them; what else the browser says is about its own machine. */
 FC_TEST(plan_page, a_browser_has_nothing_to_say) {
     OPEN(sh);

@@ -216,6 +216,9 @@ static void lines(const page *g, const fc_kernel *k) {
     if (any) fc_str_add(g->out, "</dd>\n");
 }
 
+/* What the others and their links take without their texts. */
+enum { KERNEL_BYTES = 1024 };
+
 static void details(const page *g, const char *const *texts, uint32_t i, const char *what) {
     char name[16];
     if (!texts[i]) return;
@@ -226,16 +229,16 @@ static void details(const page *g, const char *const *texts, uint32_t i, const c
                       name);
         return;
     }
-    if (g->out->len + strlen(texts[i]) > FC_PAGE_BYTES) {
-        fc_str_printf(g->out,
-                      "<p class=\"soft\">%s: left out, the page would be too large; <code>fusec "
-                      "explain --emit</code> shows it</p>\n",
-                      what);
-        return;
-    }
+    const size_t before = g->out->len, behind = (size_t)(g->v->count - i) * KERNEL_BYTES;
     fc_str_printf(g->out, "<details><summary>%s</summary><pre>", what);
     fc_markup_text(g->out, texts[i]);
     fc_str_add(g->out, "</pre></details>\n");
+    if (g->out->oom || g->out->len + behind <= FC_PAGE_BYTES) return;
+    g->out->len = before;
+    fc_str_printf(g->out,
+                  "<p class=\"soft\">%s: left out, the page would be too large; <code>fusec "
+                  "explain --emit</code> shows it</p>\n",
+                  what);
 }
 
 static void kernel_section(const page *g, uint32_t i) {
