@@ -9,7 +9,7 @@
  *   just these; kept axes and reduced ones are not numbered as one.
  * - places: code runs where all its axes have a number or are the lanes; what is once for a row,
  *   outside of the loops over its elements.
- * - the tree: a partial of a counter is a subtree of the order of codegen/nest.h, and is made
+ * - the tree: a partial of a counter is a subtree of the order of ir/graph.h, and is made
  * before it is pushed; what is got from others somebody put.
  * - order: a phase runs when the results of all stages before it are there.
  * - stores: each level of stores that the kernel has stands once.
@@ -182,7 +182,7 @@ static bool has_place(const verifier *v, unsigned first, unsigned end) {
     return true;
 }
 
-/* A whole subtree of the order of codegen/nest.h: a power of two of runs, a chunk, or a power of
+/* A whole subtree of the order of ir/graph.h: a power of two of runs, a chunk, or a power of
  * two of elements that have a lane each. */
 static bool is_subtree(const verifier *v, const fc_loop *n) {
     if (v->k->schedule == FC_SCHED_INNER)

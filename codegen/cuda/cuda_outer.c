@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_outer.c - columns that threads share: the outer tree of codegen/nest.h.
+/* cuda_outer.c - columns that threads share: the outer tree of ir/graph.h.
  *
  * Threads along x own neighbouring rows, `vector` of them each. Threads along y share their rows:
  * each takes an aligned power-of-two span of runs of FC_RUN elements, combines its runs by a binary

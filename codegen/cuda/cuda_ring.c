@@ -17,7 +17,7 @@
  * they are done with the place. So whoever has passed that wait may write to it: a value that a
  * later phase needs takes the place of what no later phase loads. The warps of the stores give the
  * place back. A warp's share of a part is 2^n chunks, a block's is 2^n of those: subtrees
- * (codegen/nest.h).
+ * (ir/graph.h).
  *
  * FC_CUDA_CLUSTER: a row lies in the shared memory of a few blocks, which run at the same time and
  * reach each other's shared memory. Each has `span` elements of the row, whole chunks, which come

@@ -4,7 +4,7 @@
  *
  * In: V neighbouring rows of at most FC_LANES elements, and a class with the number of vectors of a
  * row, a power of two (row_vectors). Out: one vector of accumulators,
- * a lane for each row. Every element has a lane of its own in the tree of codegen/nest.h, and lanes
+ * a lane for each row. Every element has a lane of its own in the tree of ir/graph.h, and lanes
  * combine pairwise; so the vectors of a row are joined to one, and then those of neighbouring rows:
  * each level halves what a row takes of a vector, until it is one lane. That is two shuffles for
  * each vector that is loaded, where a transposition takes four and a way through memory.

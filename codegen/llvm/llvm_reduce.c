@@ -3,7 +3,7 @@
  * counter that joins chunks or runs in the order of the tree.
  *
  * In: the kernel's reductions. Out: names of a stage's accumulators, slot by slot. Invariants: the
- * tree is that of codegen/nest.h for every vector width; a start value combined with anything
+ * tree is that of ir/graph.h for every vector width; a start value combined with anything
  * changes nothing, so a counter may begin its last walk with start values. */
 #include "codegen/llvm/llvm_text.h"
 #include "ir/plant.h"

@@ -9,7 +9,7 @@
  *     fc_sample_close(&run);
  *
  * The references know nothing of fusec's code: reductions follow the trees at the end of
- * codegen/nest.h literally. So outputs of samples with ulps == 0 have equal bits on every
+ * ir/graph.h literally. So outputs of samples with ulps == 0 have equal bits on every
  * target. */
 #ifndef FUSEC_TESTS_SUPPORT_SAMPLE_KERNELS_H
 #define FUSEC_TESTS_SUPPORT_SAMPLE_KERNELS_H

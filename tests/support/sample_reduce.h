@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* sample_reduce.h - the reduction trees of codegen/nest.h, literally, for the references of the
+/* sample_reduce.h - the reduction trees of ir/graph.h, literally, for the references of the
  * samples. */
 #ifndef FUSEC_TESTS_SUPPORT_SAMPLE_REDUCE_H
 #define FUSEC_TESTS_SUPPORT_SAMPLE_REDUCE_H

@@ -3,7 +3,7 @@
  *
  * In: a nest and the machine. Out: threads of a block along x, the rows of each, how many spans the
  * reduced axes are cut into and what the blocks that join them need. The tree of a row follows from
- * its length alone (codegen/nest.h): whatever is chosen here gives the same bits. */
+ * its length alone (ir/graph.h): whatever is chosen here gives the same bits. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
 
 /* Of a block, bytes along x where rows are aligned, and threads where they are not: fewer lines are
