@@ -667,6 +667,56 @@ static fusec_status pieces_from(box *b, fusec_partial *p, int *next) {
     return run_piece(b, 1, 0, 5000, p, NULL);
 }
 
+/* Cut, run in order and finished, all anew. */
+static fusec_status all_anew(box *b) {
+    fusec_partial *p = NULL;
+    fusec_status s = fusec_program_cut(b->p, "n", &b->cut);
+    if (!s) s = fusec_partial_new(b->cut, &p);
+    for (int k = 0; !s && k < fusec_cut_sweeps(b->cut); k++)
+        for (int64_t at = 0; at < b->total && !s; at += 256)
+            s = run_piece(b, k, at, at + 256 < b->total ? at + 256 : b->total, p, p);
+    if (!s) s = fusec_run_finish(b->cut, NULL, b->total, b->in.n, b->in.t, b->got.n, b->got.t, p);
+    fusec_partial_free(p);
+    fusec_cut_free(b->cut);
+    b->cut = NULL;
+    return s;
+}
+
+FC_TEST(pieces, allocations_of_scans_may_fail) {
+    static const char text[] =
+        "def f(x: f32[n]) {\n c = cumsum(x, axis=0)\n return c[9:] - c[:n-9] + "
+        "roll(x, 3)[9:]\n}";
+    box b;
+    fault_heap h;
+    fault_heap_init(&h);
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    o.device = "interp", o.cache_dir = "", o.alloc = fault_realloc, o.alloc_user = &h;
+    o.threads = 1;
+    fusec_context *ctx = NULL;
+    FC_ASSERT_TRUE(fusec_context_new(&o, &ctx) == FUSEC_OK);
+    FC_ASSERT_TRUE(open_box(&b, ctx, text, 1));
+    make_array(&b.in, FUSEC_F32, 1, &(int64_t){b.total = 700});
+    fill(&b, &b.in.t[0]);
+    run_whole(&b);
+    fusec_cut_free(b.cut);
+    FC_EXPECT_OK_TEXT(all_anew(&b), fusec_message(ctx)); /* kernels stay in their cache */
+    bool done = false;
+    for (long long k = 1; !done && k < 100000; k += 1 + k / 16) {
+        const long long live = h.live;
+        fault_arm(&h, k, false);
+        const fusec_status s = all_anew(&b);
+        done = !h.failed;
+        fault_disarm(&h);
+        FC_EXPECT_TRUE(s == FUSEC_OUT_OF_MEMORY || s == FUSEC_OK);
+        if (!s) expect_equal(&b, text);
+        FC_EXPECT_LE_I64(h.live, live + 64);
+    }
+    FC_EXPECT_TRUE(done);
+    close_box(&b);
+    fusec_context_free(ctx);
+    FC_EXPECT_EQ_I64(h.live, 0);
+}
+
 FC_TEST(pieces, allocations_may_fail) {
     box b;
     fault_heap h;
