@@ -119,8 +119,11 @@ fc_node fc_build_fft(fc_graph *g, fc_fft_kind kind, fc_node x, int64_t axis, fc_
         n = m;
     else if (n == FC_DIM_NONE)
         n = fc_dim_mul(t, fc_dim_sub(t, m, one), fc_dim_const(t, 2));
-    else if (m != half_of(g, n))
+    else if (m != half_of(g, n)) {
+        fc_require(g, FC_CHECK_GE, m, half_of(g, n), FUSEC_INPUT_SHAPE,
+                   "irfft takes n//2 + 1 elements for n=; pad() adds zeros");
         z = part(g, z, fc_dim_const(t, 0), half_of(g, n));
+    }
     fc_node r = fc_build_dft(g, kind, z, n);
     if (fc_fft_is_inverse(kind) && scaled) r = divided(g, r, n);
     return exchange(g, r, (uint32_t)axis);

@@ -2,6 +2,8 @@
 /* outside.c - see outside.h. */
 #include "runtime/outside.h"
 
+#include <ctype.h>
+
 uint32_t fc_outside_before(const fc_plan *plan, size_t step) {
     size_t n = 0;
     for (size_t i = 0; i < step; i++) n += plan->steps.at[i]->kernel.checks.len;
@@ -31,6 +33,12 @@ static void put_place(const fc_graph *g, const fc_bound *b, fc_node n, uint64_t 
     if (rank) fc_str_char(out, ']');
 }
 
+/* What `index[position]` can be written of; else it is `text at [position]`. */
+static bool is_name(const char *text) {
+    while (text && (isalnum((unsigned char)*text) || *text == '_')) text++;
+    return text && !*text;
+}
+
 /* "t.fuse:6:17: an index of `t[idx]` is outside: idx[1042] is 17, axis 0 of t has 10 elements" */
 static fusec_status tell(const fc_program *p, const fc_bound *b, const fc_check_site *site,
                          const uint64_t *word, fc_error *e) {
@@ -48,7 +56,7 @@ static fusec_status tell(const fc_program *p, const fc_bound *b, const fc_check_
     else
         fc_str_add(&s, "an index is outside: ");
     fc_str_add(&s, w->index ? w->index : "the index");
-    if (!w->index && fc_list_len(g, (fc_list)fc_at(g, site->node)->attr) > 1)
+    if (!is_name(w->index) && fc_list_len(g, (fc_list)fc_at(g, site->node)->attr) > 1)
         fc_str_add(&s, " at ");
     put_place(g, b, site->node, position, &s);
     if (same) fc_str_printf(&s, " is %lld", (long long)value);

@@ -195,10 +195,11 @@ FC_TEST(lang_index, conditions_on_sizes) {
 FC_TEST(lang_index, data_outside) {
     OPEN(sh);
     EXPECT_RUN(sh, 4, "fusec -e 'y[r] = t[3*i[r], 1]; y' t=iota:f32:4x2 i=iota:i32:5 -d interp");
-    FC_EXPECT_CONTAINS(sh.err, "<expr>:1:8: an index of `t[3*i[r], 1]` is outside: "
-                               "3*i[r][2] is 6, axis 0 of t has 4 elements [index-out-of-range]");
+    FC_EXPECT_CONTAINS(sh.err,
+                       "<expr>:1:8: an index of `t[3*i[r], 1]` is outside: "
+                       "3*i[r] at [2] is 6, axis 0 of t has 4 elements [index-out-of-range]");
     EXPECT_RUN(sh, 4, "fusec -e 'take(t, 2*i)' t=iota:f32:4 i=iota:i32:4 -d interp");
-    FC_EXPECT_CONTAINS(sh.err, "2*i[2] is 4, axis 0 of t has 4 elements");
+    FC_EXPECT_CONTAINS(sh.err, "2*i at [2] is 4, axis 0 of t has 4 elements");
     EXPECT_RUN(sh, 4, "fusec -e 't[i - 1]' t=iota:f32:4 i=iota:i32:4 -d interp");
     FC_EXPECT_CONTAINS(sh.err, "is -1, axis 0 of t has 4 elements [index-out-of-range]");
     shell_close(&sh);

@@ -52,6 +52,7 @@ static const struct {
     {"scatter(scatter(h, k, v), k, -v)", "[10.0, 20.0, 30.0, 40.0]"},
     /* the array, after a statement */
     {"a; a[k[i]] += v[i]", "[16.0, 23.5, 38.5, 40.0]"},
+    {"a; a[k[e]] += v[e]", "[16.0, 23.5, 38.5, 40.0]"}, /* an index, not 2.718 */
     {"a; a[3] += 5", "[10.0, 20.0, 30.0, 45.0]"},
     {"a; a[n[i] // 2] += 1", "[12.0, 22.0, 32.0, 40.0]"},
     {"a; for r in 0..3 { a[r] += r }", "[10.0, 21.0, 32.0, 40.0]"},
@@ -198,8 +199,9 @@ FC_TEST(scatter, data_outside) {
     for (int d = 0; d < 2; d++) {
         const char *device = d ? "cpu" : "interp";
         EXPECT_RUN(sh, 4, "fusec -e 'scatter(h, 2*i, 1)' h=iota:i32:5 i=iota:i32:4 -d %s", device);
-        FC_EXPECT_CONTAINS(sh.err, "an index of `scatter(h, 2*i, 1)` is outside: 2*i[3] is 6, axis "
-                                   "0 of h has 5 elements [index-out-of-range]");
+        FC_EXPECT_CONTAINS(sh.err,
+                           "an index of `scatter(h, 2*i, 1)` is outside: 2*i at [3] is 6, axis "
+                           "0 of h has 5 elements [index-out-of-range]");
         EXPECT_RUN(sh, 4, "fusec -e 'histogram(i - 1, 9)' i=iota:i32:4 -d %s", device);
         FC_EXPECT_CONTAINS(sh.err, "is -1, the result has 9 elements");
     }

@@ -148,10 +148,9 @@ static bool name_step(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out
 
 bool fc_c_names_value(fc_checker *c, fc_call *f, const fc_expr *e) {
     uint32_t i;
-    double v;
     const bool snippet = !f->def && f->phase == FC_PH_BODY;
     return fc_c_find(f, e->text) || fc_c_dim(f, e->text) || fc_c_const(c, f->scope, e->text, &i) ||
-           predefined(e->text, &v) || (snippet && fc_c_snippet_input(c, f, e));
+           (snippet && fc_c_snippet_input(c, f, e));
 }
 
 /* 2i */

@@ -387,7 +387,8 @@ void fc_c_unknown_name(fc_checker *c, const fc_expr *name);
 void fc_c_mark_roles(fc_checker *c, fc_call *f);
 /* The value of a const; false: it has to be evaluated first, and a frame was pushed for it. */
 bool fc_c_const_value(fc_checker *c, const fc_expr *e, uint32_t i, fc_value *out);
-/* Whether a name stands for a value that is there. */
+/* Whether a name stands for a value that is there; pi and its like, which can't be subscripts, do
+ * not count. */
 bool fc_c_names_value(fc_checker *c, fc_call *f, const fc_expr *e);
 /* Evaluates one node; false if a call was pushed and the node must wait for it. */
 bool fc_c_step(fc_checker *c, fc_call *f, const fc_expr *e);

@@ -30,7 +30,7 @@ static bool define_target(fc_parser *p, fc_stmt *s, const fc_expr *e) {
         if ((i->kind != FC_EX_NAME && i->kind != FC_EX_INDEX) || i->parens) {
             fc_diag *d = fc_diag_error(p->ds, FUSEC_SYNTAX, p->src, i->outer,
                                        "an index on the left of `=` is a name, or name in a..b");
-            if (i->kind == FC_EX_SUBSCRIPT)
+            if (i->kind == FC_EX_SUBSCRIPT || i->kind == FC_EX_NUMBER)
                 fc_diag_help(d,
                              "scatter(%.*s, index, values, op=\"set\") stores at computed places",
                              (int)name->len, name->text);
