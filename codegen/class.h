@@ -104,6 +104,7 @@ enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
     X(low)         /* dot, in panels: of the sums the lower 32 bits are needed, and i32 does */    \
     X(pairs)       /* dot, in panels: elements have 8 bits; two products at a time, in i32 */      \
     X(alone)       /* map: one task does all, so that updates need not be atomic */                \
+    X(reach) /* map: updates go beyond the near cache: elements of the next ones are prefetched */ \
     X(copied) /* map: a task updates copies of the arrays, which have at most so many elements */  \
     X(joined) /* map: the lanes go over the last two axes, which arrays walk as one: moves along   \
                  the outer one say what does not */                                                \

@@ -234,23 +234,31 @@ static fc_node unscaled(fc_graph *g, fc_node x, fc_node e, fc_node bits) {
     return op2(g, FC_OP_mul, op2(g, FC_OP_mul, x, less), power(g, e));
 }
 
+/* y, of at most 2^51, to the nearest integer, to even: what an addition of 1.5 * 2^52 rounds off.
+ * Its bits are those of the integers. A cast would look after nan and what is beyond i64, and takes
+ * as long as all else. */
+static fc_node rounded(fc_graph *g, fc_node y) {
+    const fc_node far = real(g, FUSEC_F64, 0x1.8p52);
+    const fc_node bits = fc_build_bitcast(g, op2(g, FC_OP_add, y, far), FUSEC_I64);
+    return op2(g, FC_OP_sub, bits, fc_build_bitcast(g, far, FUSEC_I64));
+}
+
 /* What x gives to an element of this code: in units of the grid; `rest`: what that leaves of it, in
  * units of the second grid. */
 static fc_node share_of(fc_graph *g, const grid *d, fc_node x, fc_node code, fc_node *rest) {
     const fc_node zero = whole(g, FUSEC_I64, 0), one = whole(g, FUSEC_I64, 1);
     const fc_node y = scaled(g, fc_build_cast(g, x, FUSEC_F64), exponent_of(g, d, code), d->bits);
-    const fc_node near = op1(g, FC_OP_round, y);
     const fc_node finite = op2(g, FC_OP_lt, code, whole(g, FUSEC_I32, CODE_INF));
     const fc_node minus = op2(g, FC_OP_eq, code, whole(g, FUSEC_I32, CODE_MINUS));
     const fc_node up = op2(g, FC_OP_eq, x, real(g, d->t, INFINITY));
     const fc_node both = op2(g, FC_OP_logical_and, minus, up);
     const fc_node beyond = choose(g, both, FC_PLANTED(scatter_infinity) ? zero : one, zero);
     if (rest) {
-        const fc_node r = op2(g, FC_OP_mul, op2(g, FC_OP_sub, y, near), power(g, d->bits));
-        const fc_node q = fc_build_cast(g, op1(g, FC_OP_round, r), FUSEC_I64);
-        *rest = choose(g, finite, q, zero);
+        const fc_node left = op2(g, FC_OP_sub, y, op1(g, FC_OP_round, y));
+        const fc_node r = op2(g, FC_OP_mul, left, power(g, d->bits));
+        *rest = choose(g, finite, rounded(g, r), zero);
     }
-    return choose(g, finite, fc_build_cast(g, near, FUSEC_I64), beyond);
+    return choose(g, finite, rounded(g, y), beyond);
 }
 
 /* The sum as an f64 of at most 53 bits: where more are there, the last one says whether any of

@@ -304,6 +304,25 @@ FC_TEST(llvm_widths, asks_ahead) {
     }
 }
 
+/* Updates that go beyond the near cache ask for those of later vectors, and there are none behind
+ * the last one: lengths around one vector and around as far as they look. */
+FC_TEST(llvm_widths, updates_that_go_far) {
+    static const char *const texts[] = {"h[k[i]] += v[i]; h", "h[k[i] + 20] += v[i]; h",
+                                        "scatter(h, k, v, op=\"max\")",
+                                        "h[k[i]] += i % 3; h[0:300]"};
+    const int64_t sizes[] = {1, 7, 15, 17, 65, 100, 4099};
+    for (size_t i = 0; i < FC_COUNT(texts) * FC_COUNT(sizes); i++) {
+        const size_t t = i % FC_COUNT(texts);
+        const int64_t n = sizes[i / FC_COUNT(texts)];
+        width_check c = {.text = texts[t], .n = t == 3 ? 2 : 3, .cache = 1, .fill = width_plain};
+        const fusec_dtype of = i / FC_COUNT(texts) % 2 ? FUSEC_F32 : FUSEC_F64;
+        c.in[t != 2] = (width_input){"h", of, 1, {300}};
+        c.in[t == 2] = (width_input){"k", t == 1 ? FUSEC_I8 : FUSEC_U8, 1, {n}};
+        c.in[2] = (width_input){"v", of, 1, {n}};
+        width_run_check(&c);
+    }
+}
+
 FC_TEST(llvm_widths, extremes) {
     static const char *const texts[] = {"(max(x, axis=1), argmin(x, axis=1))",
                                         "max(x, axis=1)",

@@ -129,6 +129,7 @@ const char *fc_ll_load_at(fc_ll *f, fc_val v, unsigned W) {
         stored = read_when(f, &l, W, fc_ll_here(f, i->b, 1));
     } else {
         const char *mask = W == 1 ? NULL : mask_with(f, always ? NULL : fc_ll_here(f, i->b, W));
+        if (l.lanes) fc_ll_ask_at(f, i, W);
         stored =
             l.lanes && !from_data(f, i->a, LOOK) ? read_run(f, &l, W, mask) : read(f, &l, W, mask);
     }

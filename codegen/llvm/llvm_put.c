@@ -10,6 +10,7 @@
  * its end. */
 #include "codegen/llvm/llvm_text.h"
 
+enum { LATER = 64 /* elements */ };
 enum { COPIES = 4, COPIED = 32 << 10 /* bytes of all of them */ };
 
 /* How many copies of an array a task has. */
@@ -51,13 +52,46 @@ static bool find_indices(fc_ll *f, fc_val v, fc_val when, put *p) {
     return first != NULL;
 }
 
-static const char *element_of(fc_ll *f, const put *p, unsigned e) {
+static const char *element_of(fc_ll *f, const put *p, const char *indices, unsigned e) {
     const char *type = fc_ll_stored(f, p->of, 1);
     const unsigned bytes = fc_dtypes[p->of].bytes;
-    const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %u", type, p->indices, e);
+    const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %u", type, indices, e);
     const char *v = fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes);
     if (bytes == 8) return v;
     return fc_ll_ins(f, "%cext %s %s to i64", fc_is_unsigned(p->of) ? 'z' : 's', type, v);
+}
+
+/* What a later vector of a whole one will take. The code between two of them is long, so a
+ * processor that waits for their elements has but a few under way. The last vectors ask for those
+ * of the last one. */
+static void ask_for_later(fc_ll *f, const put *p) {
+    const char *type = fc_ll_stored(f, p->of, 1), *of = fc_ll_stored(f, p->t, 1);
+    const char *more = fc_ll_bin(f, "sub", f->left, fc_ll_fmt(f, "%u", p->W));
+    const char *by = fc_ll_min(f, more, fc_ll_fmt(f, "%u", LATER));
+    const char *indices = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, p->indices, by);
+    for (unsigned e = 0; e < p->W; e++)
+        fc_ll_ask(f,
+                  fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", of, p->array,
+                            element_of(f, p, indices, e)),
+                  1);
+}
+
+static bool asks(const fc_ll *f, unsigned W) {
+    return f->cls->llvm.reach && f->left && W > 1 && W == f->V;
+}
+
+void fc_ll_ask_at(fc_ll *f, const fc_instr *i, unsigned W) {
+    put p = {.t = (fusec_dtype)i->dtype, .W = W};
+    if (!asks(f, W) || !find_indices(f, i->a, i->b, &p)) return;
+    fc_ll_if whole;
+    fc_ll_if_begin(f, &whole, f->whole);
+    p.array = fc_ll_word(f, f->lay.args + (uint32_t)i->imm, "ptr");
+    if (p.more)
+        p.array = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", fc_ll_stored(f, p.t, 1), p.array,
+                            p.more);
+    ask_for_later(f, &p);
+    fc_ll_if_else(f, &whole);
+    fc_ll_if_end(f, &whole);
 }
 
 static const char *lane(fc_ll *f, const put *p, const char *v, fusec_dtype t, unsigned e) {
@@ -92,7 +126,8 @@ static void put_lane(fc_ll *f, const put *p, unsigned e) {
     const char *type = fc_ll_stored(f, p->t, 1);
     const unsigned bytes = fc_dtypes[p->t].bytes;
     const bool own = f->cls->llvm.copied, alone = f->cls->llvm.alone || own;
-    const char *element = p->indices ? element_of(f, p, e) : lane(f, p, p->element, FUSEC_I64, e);
+    const char *element =
+        p->indices ? element_of(f, p, p->indices, e) : lane(f, p, p->element, FUSEC_I64, e);
     const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, p->array, element);
     if (own && e % copies(f, p->t))
         at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %u", type, at,
@@ -148,6 +183,7 @@ const char *fc_ll_put_at(fc_ll *f, fc_val v, unsigned W) {
         fc_ll_if all;
         const char *bits = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, mask, W);
         fc_ll_if_begin(f, &all, fc_ll_ins(f, "icmp eq i%u %s, -1", W, bits));
+        if (p.indices && asks(f, W)) ask_for_later(f, &p);
         put_lanes(f, &p, NULL);
         fc_ll_if_else(f, &all);
         put_lanes(f, &p, mask);

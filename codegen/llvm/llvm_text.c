@@ -430,11 +430,12 @@ void fc_ll_vectors_in_one(fc_ll *f, const char *from, const char *to, const char
     const char *rest = fc_ll_bin(f, "sub", to, l.carry[0]);
     const char *active = fc_ll_min(f, rest, first ? l.carry[1] : V);
     f->x = l.carry[0];
+    f->left = rest;
     f->whole = fc_ll_ins(f, "icmp eq i64 %s, %s", active, V);
     fc_ll_set_mask(f, FC_PLANT(tail_mask, fc_ll_bin(f, "add", active, "1"), active));
     body(f, user);
     fc_ll_set_mask(f, NULL);
-    f->whole = NULL;
+    f->whole = f->left = NULL;
     next[0] = fc_ll_bin(f, "add", l.carry[0], active);
     fc_ll_loop_end(f, &l, next);
 }

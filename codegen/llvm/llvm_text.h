@@ -150,8 +150,8 @@ typedef struct fc_ll {
             FC_LL_TEXT
         };
     };
-    fc_code scratch; /* being legalised; here so that it is freed after a failure */
-    bool in_point;   /* which is where text is being written */
+    fc_code scratch;     /* being legalised; here so that it is freed after a failure */
+    bool in_point;       /* which is where text is being written */
     fc_ll_round *rounds; /* of the kernel's loops */
     size_t nrounds;
     bool any_row_store, any_point_store;
@@ -194,6 +194,7 @@ typedef struct fc_ll {
     const char *nth;  /* i64: elements that each lane of the accumulators has taken; may be NULL */
     const char *mask; /* <V x i1>, NULL: all lanes are there */
     const char *active; /* i64, number of lanes that are there */
+    const char *left;   /* the same of this vector and those that follow in one body; may be NULL */
     /* One body for whole vectors and parts: i1, whether all lanes are there in this turn. `mask` is
      * that of the turn for whoever does not ask. */
     const char *whole;
@@ -235,7 +236,7 @@ const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned n, unsigned first, uns
 const char *fc_ll_splat(fc_ll *f, const char *scalar_type, const char *value);
 const char *fc_ll_bin(fc_ll *f, const char *op, const char *a, const char *b); /* on i64 */
 const char *fc_ll_whole(fc_ll *f, const char *n, unsigned step); /* the last multiple up to n */
-const char *fc_ll_min(fc_ll *f, const char *a, const char *b); /* of i64, unsigned */
+const char *fc_ll_min(fc_ll *f, const char *a, const char *b);   /* of i64, unsigned */
 
 /* A word of the parameter block, read in the entry block. One word is always asked for as
  * one type. */
@@ -445,6 +446,8 @@ const char *fc_ll_load_at(fc_ll *f, fc_val v, unsigned W);
 const char *fc_ll_inside(fc_ll *f, fc_val v, unsigned W);
 /* llvm_put.c: stores at computed elements. */
 const char *fc_ll_put_at(fc_ll *f, fc_val v, unsigned W);
+/* Beside updates that go far: asks for what a later vector will load at computed elements. */
+void fc_ll_ask_at(fc_ll *f, const fc_instr *load, unsigned W);
 /* Around a function whose class has `copied`. */
 void fc_ll_own_begin(fc_ll *f);
 void fc_ll_own_end(fc_ll *f);

@@ -46,6 +46,7 @@ bool width_open(width_target *t, const width_processor *p, size_t cache) {
     }
     t->device->machine.cache = cache;
     t->device->machine.far_cache = cache > 0;
+    if (cache) t->device->machine.near_cache = cache;
     return true;
 }
 

@@ -24,7 +24,8 @@ typedef struct width_target {
     fc_device *device;
 } width_target;
 
-/* False: this processor lacks something. p == NULL: the interpreter. `cache` is the machine's. */
+/* False: this processor lacks something. p == NULL: the interpreter. `cache` is the machine's last
+ * one and its near one; 0: its own near one, and no last one. */
 bool width_open(width_target *t, const width_processor *p, size_t cache);
 
 typedef struct width_input {

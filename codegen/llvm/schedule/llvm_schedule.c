@@ -437,6 +437,7 @@ static void choose_update(const fc_machine *m, const fc_kernel *k, const fc_nest
         l->tasks = fc_ceil_div(l->units, l->unit);
     }
     cls->llvm.alone = l->tasks <= 1;
+    cls->llvm.reach = m->near_cache && !copied && 8 * n->updated > (int64_t)m->near_cache;
     if (cls->llvm.alone || !copied) return;
     const int64_t each = n->np == 1 ? 1 : l->span;
     cls->llvm.copied = 64;
