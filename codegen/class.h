@@ -93,11 +93,12 @@ typedef enum fc_cuda_split {
 enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
 
 #define FC_LLVM_CLASS(X)                                                                           \
-    X(split)       /* spans of a row, partials in the workspace, joined by a second function */    \
-    X(stream)      /* contiguous point stores are non-temporal: they pass by the cache */          \
-    X(ahead)       /* loads come from beyond the cache: what is needed next is prefetched */       \
-    X(panels)      /* dot, in tiles (llvm_dot.c): operands are copied to panels */                 \
-    X(direct)      /* dot, in tiles: they are read where they are; vectors of a row of a tile, */  \
+    X(split)   /* spans of a row, partials in the workspace, joined by a second function */        \
+    X(stream)  /* contiguous point stores are non-temporal: they pass by the cache */              \
+    X(couples) /* map: pairs follow each other along the lanes: their parts are of one vector */   \
+    X(ahead)   /* loads come from beyond the cache: what is needed next is prefetched */           \
+    X(panels)  /* dot, in tiles (llvm_dot.c): operands are copied to panels */                     \
+    X(direct)  /* dot, in tiles: they are read where they are; vectors of a row of a tile, */      \
     X(direct_rows) /* and its rows */                                                              \
     X(down_axis)   /* dot, in tiles: the axis of the rows */                                       \
     X(bare)        /* dot, in tiles: the sums are the result, as they are */                       \

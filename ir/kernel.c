@@ -121,6 +121,15 @@ static bool same_access(const fc_access *x, const fc_access *y) {
     return true;
 }
 
+uint32_t fc_kernel_other_part(const fc_kernel *k, uint32_t access) {
+    fc_access other = k->accesses.at[access];
+    if (!other.pair) return UINT32_MAX;
+    other.pair = (uint8_t)(3 - other.pair);
+    for (uint32_t i = 0; i < k->accesses.len; i++)
+        if (same_access(&k->accesses.at[i], &other)) return i;
+    return UINT32_MAX;
+}
+
 /* The further terms of a map, copied. */
 static bool copy_terms(fc_kernel *k, fc_map *m) {
     for (const fc_map *t = m->next; t; t = t->next) {

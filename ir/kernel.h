@@ -262,6 +262,8 @@ uint32_t fc_kernel_access(fc_kernel *k, uint32_t buffer, uint32_t rank, const fc
 /* The same of part `pair` (1 or 2) of the pairs in an argument whose dtype is that of a part. */
 uint32_t fc_kernel_access_pair(fc_kernel *k, uint32_t buffer, uint32_t rank, const fc_dim *shape,
                                const fc_map *map, unsigned pair);
+/* The access to the other part of the same pairs; UINT32_MAX: there is none. */
+uint32_t fc_kernel_other_part(const fc_kernel *k, uint32_t access);
 fc_val fc_kernel_load(fc_kernel *k,
                       uint32_t access); /* FC_OP_LOAD, or FC_OP_INDEX of an index access */
 /* FC_OP_LOAD_AT of an argument that is read; `when` FC_NOVAL: everywhere. */

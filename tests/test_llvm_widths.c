@@ -323,6 +323,30 @@ FC_TEST(llvm_widths, updates_that_go_far) {
     }
 }
 
+static void fill_pairs(const fc_tensor *t, uint64_t seed) {
+    const int64_t n = 2 * t->shape[0] * (t->rank > 1 ? t->shape[1] : 1);
+    const fc_tensor parts = {.data = t->data, .shape = &n, .rank = 1, .dtype = FUSEC_F64};
+    width_plain(&parts, seed);
+}
+
+/* Both parts of pairs, the first or the second alone, and stores of them that reach a line or not,
+ * in memory that is read backwards, too. */
+FC_TEST(llvm_widths, pairs_side_by_side) {
+    static const char *const texts[] = {"x*y + x", "imag(x)*2 + real(y)",
+                                        "(complex(imag(x), real(y)), real(x), x*2)",
+                                        "conj(x[::-1]) + y", "where(real(x) > 0, x, y)"};
+    const int64_t sizes[][2] = {{1, 1}, {1, 7}, {3, 33}, {1, 4099}};
+    for (size_t i = 0; i < FC_COUNT(texts) * FC_COUNT(sizes) * 2; i++) {
+        const int64_t *s = sizes[i / FC_COUNT(texts) % FC_COUNT(sizes)];
+        width_check c = {.text = texts[i % FC_COUNT(texts)], .n = 2, .fill = fill_pairs};
+        c.cache = i % 2; /* 1: they pass by the cache */
+        for (int k = 0; k < 2; k++)
+            c.in[k] = (width_input){k ? "y" : "x", FUSEC_C128, 2, {s[0], s[1]}};
+        for (int k = 0; k < WIDTH_OUTPUTS; k++) c.skew[k] = i % 3 * 8;
+        width_run_check(&c);
+    }
+}
+
 FC_TEST(llvm_widths, extremes) {
     static const char *const texts[] = {"(max(x, axis=1), argmin(x, axis=1))",
                                         "max(x, axis=1)",

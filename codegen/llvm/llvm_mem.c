@@ -267,10 +267,29 @@ static const char *load_either(fc_ll *f, uint32_t a, const place *p, const char 
     return fc_ll_phi(f, type, all, from, part, other);
 }
 
+static const char *gather(fc_ll *f, uint32_t a, const place *p) {
+    return fc_ll_read(f, f->k->accesses.at[a].dtype, f->V, pointers(f, a, p), true, f->mask);
+}
+
+const char *fc_ll_first_element(fc_ll *f, uint32_t a) {
+    return find(f, a).first;
+}
+
+static const char *load_part(fc_ll *f, uint32_t a, const place *p) {
+    fc_ll_if whole;
+    if (!f->whole) return f->mask ? gather(f, a, p) : fc_ll_load_couple(f, a);
+    fc_ll_if_begin(f, &whole, f->whole);
+    const char *all = fc_ll_load_couple(f, a), *from = f->block;
+    fc_ll_if_else(f, &whole);
+    const char *part = gather(f, a, p), *other = f->block;
+    fc_ll_if_end(f, &whole);
+    return fc_ll_phi(f, fc_ll_stored(f, f->k->accesses.at[a].dtype, f->V), all, from, part, other);
+}
+
 static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
     const fusec_dtype t = f->k->accesses.at[a].dtype;
-    if (p->lanes || p->move == FC_MOVE_ANY)
-        return fc_ll_read(f, t, f->V, pointers(f, a, p), true, f->mask);
+    if (fc_ll_is_couple(f, a) && !p->lanes) return load_part(f, a, p);
+    if (p->lanes || p->move == FC_MOVE_ANY) return gather(f, a, p);
     if (f->whole) return load_either(f, a, p, fc_ll_stored(f, t, f->V));
     if (f->ahead) ask_ahead(f, a, p->first);
     return load_stored(f, a, p->first, f->mask);
@@ -373,6 +392,37 @@ static void store_either(fc_ll *f, uint32_t a, const place *p, const char *value
     fc_ll_if_end(f, &whole);
 }
 
+static void scatter(fc_ll *f, uint32_t a, const place *p, const char *stored) {
+    const fusec_dtype t = f->k->accesses.at[a].dtype;
+    fc_ll_write(f, t, f->V, pointers(f, a, p), true, f->mask, stored);
+}
+
+/* The second one to come of two parts stores both. */
+static void store_part(fc_ll *f, uint32_t a, const place *p, const char *stored) {
+    uint32_t other;
+    fc_ll_if whole;
+    if (fc_ll_first_of_couple(f, a, stored, &other)) return;
+    const char *before = f->waits && other != UINT32_MAX ? f->waits[other] : NULL;
+    if (!before || (f->mask && !f->whole)) {
+        const place q = before ? find(f, other) : *p;
+        if (before) scatter(f, other, &q, before);
+        scatter(f, a, p, stored);
+    } else {
+        const bool first = f->k->accesses.at[a].pair == 1;
+        const char *const part[] = {first ? stored : before, first ? before : stored};
+        if (f->whole) fc_ll_if_begin(f, &whole, f->whole);
+        fc_ll_store_couple(f, a, part);
+        if (f->whole) {
+            fc_ll_if_else(f, &whole);
+            const place q = find(f, other);
+            scatter(f, other, &q, before);
+            scatter(f, a, p, stored);
+            fc_ll_if_end(f, &whole);
+        }
+    }
+    if (before) f->waits[other] = NULL;
+}
+
 void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
     fusec_dtype t = f->k->accesses.at[access].dtype;
     if (W == 1) {
@@ -390,8 +440,12 @@ void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
         return;
     }
     const char *stored = fc_ll_pack(f, t, W, value);
+    if (fc_ll_is_couple(f, access) && !p.lanes) {
+        store_part(f, access, &p, stored);
+        return;
+    }
     if (p.lanes || p.move == FC_MOVE_ANY) {
-        fc_ll_write(f, t, W, pointers(f, access, &p), true, f->mask, stored);
+        scatter(f, access, &p, stored);
         return;
     }
     if (f->whole)

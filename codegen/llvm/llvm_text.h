@@ -186,6 +186,7 @@ typedef struct fc_ll {
     const char *aligned;  /* i1: whether they are; NULL: yes */
     unsigned turn, turns; /* the body's number in an unrolled loop, and of how many */
     const char **line;    /* results that wait for the others of their line (llvm_stream.c) */
+    const char **waits;   /* parts of pairs that wait for the other one, by access; may be NULL */
     uint8_t ahead;        /* fc_loop_ahead: how far ahead of contiguous loads memory is asked for */
     const char **array;   /* of the stage buffers of `loops` */
     const char **tile;    /* the part of it for these lanes, by access; NULL if it has none */
@@ -441,6 +442,14 @@ const char *fc_ll_element(fc_ll *f, uint32_t access, const char *element); /* pt
 void fc_ll_follow(fc_ll *f, const char *element);
 void fc_ll_follow_on(fc_ll *f);
 void fc_ll_follow_end(fc_ll *f);
+/* llvm_couples.c: parts of pairs. An access is one in whole vectors whose pairs follow each other
+ * along the lanes. */
+bool fc_ll_is_couple(const fc_ll *f, uint32_t access);
+const char *fc_ll_load_couple(fc_ll *f, uint32_t access);
+/* Whether it now waits for the other part; *other: UINT32_MAX if the kernel does not have it. */
+bool fc_ll_first_of_couple(fc_ll *f, uint32_t access, const char *stored, uint32_t *other);
+void fc_ll_store_couple(fc_ll *f, uint32_t access, const char *const part[2]);
+const char *fc_ll_first_element(fc_ll *f, uint32_t access); /* that of lane 0 */
 /* llvm_at.c: loads at computed elements, checks of indices. */
 const char *fc_ll_load_at(fc_ll *f, fc_val v, unsigned W);
 const char *fc_ll_inside(fc_ll *f, fc_val v, unsigned W);

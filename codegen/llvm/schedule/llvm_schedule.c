@@ -84,13 +84,26 @@ static bool should_stream(const fc_machine *m, const fc_kernel *k, const fc_nest
     const double all = fc_nest_bytes(k, n, false);
     double stored = 0;
     for (uint32_t a = 0; a < n->naccess; a++) {
-        if (!fc_is_stored(k, a) || n->stride[(size_t)a * (n->np + n->nr) + lanes] != 1) continue;
+        const int64_t step = k->accesses.at[a].pair ? 2 : 1;
+        if (!fc_is_stored(k, a) || n->stride[(size_t)a * (n->np + n->nr) + lanes] != step) continue;
         const int64_t elements = n->extent[lanes] * (joined ? n->extent[lanes - 1] : 1);
         const int64_t row = elements * fc_dtypes[k->accesses.at[a].dtype].bytes;
         if ((tiled || row < LONG_ROW) && row % 64 != 0) return false;
         stored += fc_nest_touches(k, n, a);
     }
     return m->cache && all > (double)m->cache && stored > all / 8;
+}
+
+/* Whether all pairs follow each other along the lanes, or stay. */
+static bool are_couples(const fc_kernel *k, const fc_nest *n, uint32_t lanes) {
+    bool any = false;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t by = n->stride[(size_t)a * (n->np + n->nr) + lanes];
+        if (!k->accesses.at[a].pair || !by) continue;
+        if (by != 2) return false;
+        any = true;
+    }
+    return any && k->schedule == FC_SCHED_MAP;
 }
 
 /* Whether the tiles of V lanes and `elements` of each array that lies along `along`, and not along
@@ -362,6 +375,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
                 (uint8_t)fc_ll_move_by(n->stride[(size_t)a * axes + across]);
     } else if (!fc_is_by_column(k)) {
         const bool down = k->schedule == FC_SCHED_SCAN && !along;
+        cls->llvm.couples = are_couples(k, n, lanes);
         cls->llvm.stream = should_stream(m, k, n, lanes, down, cls->llvm.joined);
         if (down && !n->empty) fc_ll_choose_scan(m, k, n, cls);
     }
