@@ -12,21 +12,27 @@ enum { BLOCK = 16 };
 #define REAL   float
 #define FN(fn) fn##_f32
 #define TARGET
+#define WIDTH (LANES / 4)
 #include "runtime/fft_passes.h"
 #undef FN
 #undef TARGET
+#undef WIDTH
 
 #if defined(__x86_64__)
 #define FN(fn) fn##_f32_avx2
 #define TARGET __attribute__((target("avx2")))
+#define WIDTH  (LANES / 2)
 #include "runtime/fft_passes.h"
 #undef FN
 #undef TARGET
+#undef WIDTH
 #define FN(fn) fn##_f32_avx512
 #define TARGET __attribute__((target("avx512f")))
+#define WIDTH  LANES
 #include "runtime/fft_passes.h"
 #undef FN
 #undef TARGET
+#undef WIDTH
 #endif
 #undef REAL
 #undef LANES
@@ -35,21 +41,27 @@ enum { BLOCK = 16 };
 #define REAL   double
 #define FN(fn) fn##_f64
 #define TARGET
+#define WIDTH (LANES / 4)
 #include "runtime/fft_passes.h"
 #undef FN
 #undef TARGET
+#undef WIDTH
 
 #if defined(__x86_64__)
 #define FN(fn) fn##_f64_avx2
 #define TARGET __attribute__((target("avx2")))
+#define WIDTH  (LANES / 2)
 #include "runtime/fft_passes.h"
 #undef FN
 #undef TARGET
+#undef WIDTH
 #define FN(fn) fn##_f64_avx512
 #define TARGET __attribute__((target("avx512f")))
+#define WIDTH  LANES
 #include "runtime/fft_passes.h"
 #undef FN
 #undef TARGET
+#undef WIDTH
 #endif
 
 fc_fft_lines_fn *fc_fft_lines_of(fusec_dtype part) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fft_passes.h - the passes of a Fourier transform on many lines at once; included by fft_lines.c
- * for each dtype and each instruction set, with REAL, LANES, TARGET and FN(name) defined.
+ * for each dtype and each instruction set, with REAL, LANES, WIDTH, TARGET and FN(name) defined.
  *
  * Stockham's form, which needs no reordering: with s the product of the radices so far and m what
  * is left of the length,
@@ -13,9 +13,9 @@
 
 #define AT(a, i) ((a) + (i)*c)
 
-/* One register or a few of LANES numbers. */
+/* A register of WIDTH numbers: of more the compiler would keep half in memory. */
 typedef REAL FN(vector)
-    __attribute__((vector_size(LANES * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
+    __attribute__((vector_size(WIDTH * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
 #define VECTOR    FN(vector)
 #define GET(a)    (*(const VECTOR *)((a) + i))
 #define PUT(a, v) (*(VECTOR *)((a) + i) = (v))
@@ -26,7 +26,7 @@ TARGET static inline INLINE void FN(radix2)(int64_t m, int64_t c, const REAL *w,
         const REAL *ar = AT(xr, p), *ai = AT(xi, p), *br = AT(xr, p + m), *bi = AT(xi, p + m);
         REAL *y0r = AT(yr, 2 * p), *y0i = AT(yi, 2 * p), *y1r = y0r + c, *y1i = y0i + c;
         const REAL wr = w[0], wi = w[1];
-        for (int64_t i = 0; i < c; i += LANES) {
+        for (int64_t i = 0; i < c; i += WIDTH) {
             const VECTOR a = GET(ar), b = GET(br), e = GET(ai), f = GET(bi);
             const VECTOR dr = a - b, di = e - f;
             PUT(y0r, a + b);
@@ -47,7 +47,7 @@ TARGET static inline INLINE void FN(radix4)(int64_t m, int64_t c, const REAL *w,
         REAL *y1r = y0r + c, *y1i = y0i + c, *y2r = y1r + c, *y2i = y1i + c;
         REAL *y3r = y2r + c, *y3i = y2i + c;
         const REAL w1r = w[0], w1i = w[1], w2r = w[2], w2i = w[3], w3r = w[4], w3i = w[5];
-        for (int64_t i = 0; i < c; i += LANES) {
+        for (int64_t i = 0; i < c; i += WIDTH) {
             const VECTOR sr = GET(ar) + GET(cr), si = GET(ai) + GET(ci);
             const VECTOR ur = GET(ar) - GET(cr), ui = GET(ai) - GET(ci);
             const VECTOR tr = GET(br) + GET(dr), ti = GET(bi) + GET(di);
@@ -75,7 +75,7 @@ TARGET static void FN(radix_any)(int64_t r, int64_t m, int64_t c, const REAL *w,
             REAL *zr = AT(yr, r * p + k), *zi = AT(yi, r * p + k);
             const REAL *ar = AT(xr, p), *ai = AT(xi, p);
             const REAL wr = k ? w[2 * k - 2] : 1, wi = k ? w[2 * k - 1] : 0;
-            for (int64_t i = 0; i < c; i += LANES) {
+            for (int64_t i = 0; i < c; i += WIDTH) {
                 VECTOR sr = GET(ar), si = GET(ai);
                 for (int64_t j = 1; j < r; j++) {
                     const VECTOR br = GET(AT(xr, p + m * j)), bi = GET(AT(xi, p + m * j));
@@ -97,7 +97,7 @@ TARGET static void FN(radix_any)(int64_t r, int64_t m, int64_t c, const REAL *w,
 /* LANES lines of n numbers: element i of line l stands at i*by + l*across, numbers of two parts.
  * Lines from `have` on are 0. The parts change places where `swap` holds: so a transform becomes
  * its inverse. */
-#if LANES == 16 /* pairs of f32 as words of 64 bits, where parts are halves */
+#if WIDTH == 16 /* pairs of f32 as words of 64 bits, where parts are halves */
 typedef uint32_t FN(halves) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef uint64_t FN(words) __attribute__((vector_size(LANES * 8), aligned(4), may_alias));
 
