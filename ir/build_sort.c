@@ -107,21 +107,38 @@ static fc_node of_key(fc_graph *g, fc_node key, fusec_dtype t, bool down) {
 
 fc_node fc_build_sorted(fc_graph *g, fc_node sort, fusec_dtype t, int64_t axis, bool down) {
     const fc_ninfo *key = fc_at(g, fc_at(g, fc_at(g, sort)->src[0])->src[0]);
-    const fc_node k = fc_build_result(g, sort, FC_SORT_KEYS, (fusec_dtype)key->dtype, key->shape);
+    const fc_list shape = fc_at(g, sort)->shape ? fc_at(g, sort)->shape : key->shape;
+    const fc_node k = fc_build_result(g, sort, FC_SORT_KEYS, (fusec_dtype)key->dtype, shape);
     return last_axis(g, of_key(g, k, t, down), axis);
+}
+
+/* Places of the order: all if there is no `first`. */
+typedef struct window {
+    fc_node first;
+    fc_dim count;
+} window;
+
+static fc_node positions(fc_graph *g, fc_node x, int64_t axis, bool down, window w) {
+    int64_t dims[FC_MAX_RANK];
+    const fc_node key = fc_build_sort_key(g, x, axis, down), in[2] = {key, w.first};
+    if (key == FC_NONODE) return key;
+    const bool part = w.first != FC_NONODE;
+    const uint32_t rank = fc_rank(g, key);
+    for (uint32_t i = 0; i < rank; i++)
+        dims[i] = (int64_t)(part && i + 1 == rank ? w.count : fc_axis(g, key, i));
+    const fc_list shape = fc_intern_list(g, dims, rank);
+    const fc_node list = fc_build_value_list(g, part ? 2 : 1, in);
+    const fc_node sort = fc_graph_node(g, (fc_ninfo){.op = FC_OP_SORT,
+                                                     .dtype = FUSEC_BOOL,
+                                                     .nops = 1,
+                                                     .shape = part ? shape : 0,
+                                                     .src = {list, FC_NONODE, FC_NONODE}});
+    return last_axis(g, fc_build_result(g, sort, FC_SORT_POSITIONS, FUSEC_I64, shape), axis);
 }
 
 fc_node fc_build_argsort(fc_graph *g, fc_node x, int64_t axis, bool down) {
     if (!find_axis(g, x, &axis)) return FC_NONODE;
-    const fc_node key = fc_build_sort_key(g, x, axis, down);
-    if (key == FC_NONODE) return key;
-    const fc_node list = fc_build_value_list(g, 1, &key);
-    const fc_node sort = fc_graph_node(g, (fc_ninfo){.op = FC_OP_SORT,
-                                                     .dtype = FUSEC_BOOL,
-                                                     .nops = 1,
-                                                     .src = {list, FC_NONODE, FC_NONODE}});
-    const fc_list shape = fc_at(g, key)->shape;
-    return last_axis(g, fc_build_result(g, sort, FC_SORT_POSITIONS, FUSEC_I64, shape), axis);
+    return positions(g, x, axis, down, (window){.first = FC_NONODE});
 }
 
 fc_node fc_build_sort(fc_graph *g, fc_node x, int64_t axis, bool down) {
@@ -129,18 +146,16 @@ fc_node fc_build_sort(fc_graph *g, fc_node x, int64_t axis, bool down) {
     return fc_build_take_inside(g, x, fc_build_argsort(g, x, axis, down), (uint32_t)axis);
 }
 
-static fc_node begin_of(fc_graph *g, fc_node x, int64_t axis, fc_dim size) {
-    fc_slice s[FC_MAX_RANK];
-    if (g->error.code || x == FC_NONODE) return FC_NONODE;
-    for (uint32_t i = 0; i < fc_rank(g, x); i++)
-        s[i] = (fc_slice){fc_dim_const(&g->dims, 0), 1, i == axis ? size : fc_axis(g, x, i)};
-    return fc_build_slice(g, x, s);
-}
-
 bool fc_build_topk(fc_graph *g, fc_node x, fc_dim k, int64_t axis, fc_node out[2]) {
     if (!find_axis(g, x, &axis)) return false;
-    out[1] = begin_of(g, fc_build_argsort(g, x, axis, true), axis, k);
-    out[0] = begin_of(g, fc_build_sort(g, x, axis, true), axis, k);
+    const fc_dim n = fc_axis(g, x, (uint32_t)axis);
+    if (fc_require(g, FC_CHECK_GE, k, fc_dim_const(&g->dims, 0), FUSEC_SLICE_RANGE,
+                   "topk() of a negative number of elements") ||
+        fc_require(g, FC_CHECK_GE, n, k, FUSEC_SLICE_RANGE,
+                   "topk() gives more elements than the axis has"))
+        return false;
+    out[1] = positions(g, x, axis, true, (window){i64(g, 0), k});
+    out[0] = fc_build_take_inside(g, x, out[1], (uint32_t)axis);
     return !g->error.code;
 }
 
@@ -187,33 +202,36 @@ fc_node fc_build_searchsorted(fc_graph *g, fc_node a, fc_node v, bool right) {
 
 /* ---- quantiles ------------------------------------------------------------------------------- */
 
-/* Element number `at`, a scalar, along an axis. */
-static fc_node element(fc_graph *g, fc_node x, int64_t axis, fc_node at) {
-    return fc_build_gather(g, x, at, (uint32_t)axis, true);
+static fc_node element(fc_graph *g, fc_node x, int64_t axis, int64_t at) {
+    return fc_build_gather(g, x, i64(g, at), (uint32_t)axis, true);
 }
 
 fc_node fc_build_quantile(fc_graph *g, fc_node x, fc_node q, int64_t axis) {
     if (!find_axis(g, x, &axis)) return FC_NONODE;
     fusec_dtype t = (fusec_dtype)fc_at(g, x)->dtype;
     if (!fc_is_float(t)) x = fc_build_cast(g, x, t = g->default_float);
-    const fc_node s = fc_build_sort(g, x, axis, false);
+    if (g->error.code) return FC_NONODE;
     const fc_dim n = fc_axis(g, x, (uint32_t)axis);
-    if (g->error.code || fc_require(g, FC_CHECK_GE, n, fc_dim_const(&g->dims, 1),
-                                    FUSEC_EMPTY_REDUCTION, "a quantile of no elements"))
+    if (fc_require(g, FC_CHECK_GE, n, fc_dim_const(&g->dims, 1), FUSEC_EMPTY_REDUCTION,
+                   "a quantile of no elements"))
         return FC_NONODE;
     const fc_node last = op(g, FC_OP_sub, fc_build_dim(g, n), i64(g, 1));
     const fc_node at = op(g, FC_OP_mul, q, fc_build_cast(g, last, FUSEC_F64));
     const fc_node low = fc_build_op(g, FC_OP_floor, at, FC_NONODE, FC_NONODE);
     const fc_node k = op(g, FC_OP_maximum,
                          op(g, FC_OP_minimum, fc_build_cast(g, low, FUSEC_I64), last), i64(g, 0));
-    const fc_node a = element(g, s, axis, k);
-    const fc_node b =
-        element(g, s, axis, op(g, FC_OP_minimum, op(g, FC_OP_add, k, i64(g, 1)), last));
+    /* the last element stands for the one behind it */
+    const fc_node p = positions(g, x, axis, false, (window){k, fc_dim_const(&g->dims, 2)});
+    const fc_node two = fc_build_take_inside(g, x, p, (uint32_t)axis);
+    const fc_node a = element(g, two, axis, 0), b = element(g, two, axis, 1);
     const fc_node part = fc_build_cast(g, op(g, FC_OP_sub, at, low), t);
     fc_node r = op(g, FC_OP_add, a, op(g, FC_OP_mul, op(g, FC_OP_sub, b, a), part));
-    r = where(g, op(g, FC_OP_eq, a, b), a, r); /* infinities */
-    const fc_node most = element(g, s, axis, last);
-    return where(g, fc_build_op(g, FC_OP_isnan, most, FC_NONODE, FC_NONODE), most, r);
+    /* infinities */
+    const fc_node first = op(g, FC_OP_eq, part, fc_build_number(g, t, 0));
+    r = where(g, op(g, FC_OP_logical_or, first, op(g, FC_OP_eq, a, b)), a, r);
+    const fc_node nan = fc_build_op(g, FC_OP_isnan, x, FC_NONODE, FC_NONODE);
+    return where(g, fc_build_reduce(g, FC_OP_any, nan, 1, &axis, false), fc_build_number(g, t, NAN),
+                 r);
 }
 
 /* ---- what a mask holds ----------------------------------------------------------------------- */

@@ -61,7 +61,10 @@ typedef enum fc_op {
     FC_OP_LOOP, /* operands LIST (first, end, starts), LIST (condition, nexts, collected); attr:
                    fc_loop_attr. A tuple */
     FC_OP_SORT, /* operand LIST (keys, unsigned integers): the order along the last axis, stable. A
-                   tuple: i64 positions, and the keys in order (FC_SORT_*) */
+                   tuple: i64 positions, and the keys in order (FC_SORT_*). LIST (keys, first), with
+                   a shape: those of the places from `first`, an i64 scalar, as many as the shape
+                   says; places behind the last one are the last one. Then `first` is 0, or there
+                   are FC_SORT_WINDOW of them at most */
     FC_OP_FFT,  /* operand LIST of one: a Fourier transform (ir/fft.h); attr 1: inverse */
     FC_OP_CALL, /* of a user's function: one LIST; attr: its number in the context
                    (runtime/call.h). A tuple */
@@ -165,6 +168,7 @@ static inline bool fc_is_reduction(int op) {
 }
 /* Results of FC_OP_SORT. */
 enum { FC_SORT_POSITIONS, FC_SORT_KEYS, FC_SORT_RESULTS };
+enum { FC_SORT_WINDOW = 2048 };
 /* Steps of a plan that are no kernels: their results are read by FC_OP_RESULT. */
 static inline bool fc_is_step(int op) {
     return op == FC_OP_LOOP || op == FC_OP_SORT || op == FC_OP_FFT || op == FC_OP_CALL;

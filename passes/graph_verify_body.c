@@ -179,7 +179,7 @@ fc_reason fc_verify_result(const fc_graph *g, const fc_ninfo *n) {
         const fc_ninfo *key = fc_at(g, fc_at(g, s->src[0])->src[0]);
         if (n->attr >= FC_SORT_RESULTS) return "the step has fewer results";
         return n->dtype == (n->attr == FC_SORT_KEYS ? key->dtype : FUSEC_I64) &&
-                       n->shape == key->shape
+                       n->shape == (s->shape ? s->shape : key->shape)
                    ? NULL
                    : "an order of another type";
     }

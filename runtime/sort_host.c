@@ -300,16 +300,11 @@ static char *make_room(const fc_alloc *a, sort_row *r, int64_t chunks, void **me
     return at;
 }
 
-typedef struct rows_job {
-    const fc_sort_rows *of;
-    const fc_alloc *alloc;
-} rows_job;
-
-static fusec_status row_tasks(void *arg, int64_t begin, int64_t end, fc_error *e) {
-    const rows_job *j = arg;
-    sort_row r = row_of(j->of);
+fusec_status fc_sort_here(const fc_alloc *a, const fc_sort_rows *x, int64_t begin, int64_t end,
+                          fc_error *e) {
+    sort_row r = row_of(x);
     void *memory = NULL;
-    char *room = r.n > SHORT ? make_room(j->alloc, &r, 1, &memory) : NULL;
+    char *room = r.n > SHORT ? make_room(a, &r, 1, &memory) : NULL;
     if (r.n > SHORT && !room) return fc_oom(e);
     fusec_status s = FUSEC_OK;
     for (int64_t i = begin; i < end && !s; i++) {
@@ -319,8 +314,18 @@ static fusec_status row_tasks(void *arg, int64_t begin, int64_t end, fc_error *e
         else
             insertion(&r);
     }
-    fc_free(j->alloc, memory);
+    fc_free(a, memory);
     return s;
+}
+
+typedef struct rows_job {
+    const fc_sort_rows *of;
+    const fc_alloc *alloc;
+} rows_job;
+
+static fusec_status row_tasks(void *arg, int64_t begin, int64_t end, fc_error *e) {
+    const rows_job *j = arg;
+    return fc_sort_here(j->alloc, j->of, begin, end, e);
 }
 
 static fusec_status long_rows(fc_host_device *h, const fc_alloc *a, const fc_sort_rows *x,
@@ -341,6 +346,7 @@ static fusec_status long_rows(fc_host_device *h, const fc_alloc *a, const fc_sor
 fusec_status fc_sort_host(fc_host_device *h, const fc_alloc *a, const fc_sort_rows *x,
                           fc_error *e) {
     const int64_t threads = fc_pool_threads(h->pool);
+    if (x->given && (x->first || x->given != x->n)) return fc_select_host(h, a, x, e);
     int64_t chunks = x->n / CHUNK;
     if (chunks > threads) chunks = threads;
     if (chunks > 1 && x->rows < threads) return long_rows(h, a, x, chunks, e);

@@ -35,7 +35,7 @@ fusec_status fc_loop_run(const fc_step_call *c, fc_error *e);
 
 /* ---- order (step_sort.c) --------------------------------------------------------------------- */
 
-enum { FC_SORT_CODES = 2 }; /* kernels of a step, at most */
+enum { FC_SORT_CODES = 4 }; /* kernels of a step, at most */
 fusec_status fc_sort_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e);
 /* The kernels that a step lacks on its device, and how many. */
 uint32_t fc_sort_wanted(fc_bound_step *s, fc_wanted w[FC_SORT_CODES]);

@@ -109,6 +109,105 @@ FC_TEST(sort, rows_behind_a_fake_driver) {
     fake_machine_close(&m);
 }
 
+/* ---- parts of the order ---------------------------------------------------------------------- */
+
+/* The largest k of rows and a quantile, next to rows that are sorted whole by plain C. */
+typedef struct placed {
+    float x;
+    int64_t at;
+} placed;
+
+static int upward(const void *a, const void *b) {
+    const placed *p = a, *q = b;
+    return before(p->x, q->x) ? -1 : before(q->x, p->x) ? 1 : p->at < q->at ? -1 : 1;
+}
+/* nan last again */
+static int downward(const void *a, const void *b) {
+    const placed *p = a, *q = b;
+    if (isnan(p->x) || isnan(q->x)) return upward(a, b);
+    return before(q->x, p->x) ? -1 : before(p->x, q->x) ? 1 : p->at < q->at ? -1 : 1;
+}
+
+static void judge_part(const float *x, int64_t n, int64_t k, const float *v, const int64_t *at,
+                       float median) {
+    placed *all = malloc((size_t)n * sizeof *all);
+    int wrong = 0;
+    for (int64_t i = 0; i < n; i++) all[i] = (placed){x[i], i};
+    qsort(all, (size_t)n, sizeof *all, downward);
+    for (int64_t i = 0; i < k; i++)
+        wrong += at[i] != all[i].at || memcmp(&v[i], &all[i].x, sizeof *v) != 0;
+    qsort(all, (size_t)n, sizeof *all, upward);
+    const float a = all[(n - 1) / 2].x, b = all[n / 2].x,
+                m = isnan(all[n - 1].x) ? NAN
+                    : a == b            ? a
+                                        : a + (b - a) * 0.5f;
+    FC_EXPECT_EQ_I64(wrong, 0);
+    FC_EXPECT_TRUE(isnan(m) ? isnan(median) : m == median);
+    free(all);
+}
+
+typedef struct part_case {
+    int64_t n, k;
+} part_case;
+
+static void parts_on(const char *device, const part_case *cases, size_t count) {
+    enum { ROWS = 3 };
+    fusec_context *ctx = capi_device(device);
+    for (size_t c = 0; c < count && ctx; c++) {
+        const int64_t n = cases[c].n, k = cases[c].k, in_shape[2] = {ROWS, n}, shape[2] = {ROWS, k},
+                      median_shape[1] = {ROWS};
+        char text[300];
+        snprintf(text, sizeof text,
+                 "export def f(x: f32[m, n]) -> (v: f32[m, %d], p: i64[m, %d], h: f32[m]) {\n"
+                 "v, p = topk(x, %d)\nreturn v, p, median(x, axis=-1)\n}\n",
+                 (int)k, (int)k, (int)k);
+        FC_TRACE("%s, %d of rows of %d", device, (int)k, (int)n);
+        fusec_program *p = compile(ctx, text);
+        float *x = calloc((size_t)(ROWS * n), 4), *v = calloc((size_t)(ROWS * k) + 1, 4), h[ROWS];
+        int64_t *at = calloc((size_t)(ROWS * k) + 1, 8);
+        for (int nans = 0; nans < 2; nans++) {
+            fill(x, ROWS * n);
+            for (int64_t i = 0; i < ROWS * n && !nans; i++) /* in clusters, far apart */
+                x[i] = isnan(x[i]) ? 1e30f : x[i] > 6 ? x[i] * 1e20f : x[i];
+            const fusec_tensor in = {.data = x, .shape = in_shape, .rank = 2, .dtype = FUSEC_F32};
+            const fusec_tensor out[3] = {
+                {.data = v, .shape = shape, .rank = 2, .dtype = FUSEC_F32},
+                {.data = at, .shape = shape, .rank = 2, .dtype = FUSEC_I64},
+                {.data = h, .shape = median_shape, .rank = 1, .dtype = FUSEC_F32}};
+            if (p) FC_EXPECT_OK_TEXT(fusec_run(p, 1, &in, 3, out), fusec_message(ctx));
+            for (int r = 0; r < ROWS && p; r++)
+                judge_part(x + r * n, n, k, v + r * k, at + r * k, h[r]);
+        }
+        fusec_program_free(p);
+        free(x);
+        free(v);
+        free(at);
+        FC_UNTRACE();
+    }
+    fusec_context_free(ctx);
+}
+
+FC_TEST(sort, parts) {
+    static const part_case cases[] = {{1, 1},      {2, 1},     {15, 4},        {16, 16},
+                                      {64, 0},     {65, 3},    {200, 199},     {512, 17},
+                                      {4097, 300}, {70001, 5}, {131072, 40000}};
+    parts_on("interp", cases, FC_COUNT(cases));
+    parts_on("cpu", cases, FC_COUNT(cases));
+}
+
+FC_TEST(sort, parts_behind_a_fake_driver) {
+    /* short rows; rows of one block and of several; a part that is short and one that is not */
+    static const part_case cases[] = {{1, 1},     {33, 5},      {2048, 7},
+                                      {2049, 40}, {5000, 3000}, {17000, 9}};
+    fake_machine m;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->execute = true;
+    parts_on("cuda", cases, FC_COUNT(cases));
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
+}
+
 /* ---- rows in host memory: all widths, with and without positions, by one thread and several ----
  */
 
@@ -177,6 +276,65 @@ FC_TEST(sort, keys_in_host_memory) {
     free(keys);
     free(sorted);
     free(positions);
+}
+
+/* A part of the order is what the whole one has there. */
+static void judge_places(const fc_sort_rows *whole, const fc_sort_rows *part) {
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < part->given; i++) {
+        const int64_t k = part->first + i < whole->n ? part->first + i : whole->n - 1;
+        wrong += key_of(part->sorted, part->bytes, i) != key_of(whole->sorted, whole->bytes, k);
+        wrong += part->positions && part->positions[i] != whole->positions[k];
+    }
+    FC_EXPECT_EQ_I64(wrong, 0);
+}
+
+FC_TEST(sort, parts_in_host_memory) {
+    enum { MOST = 300001 };
+    char *keys = malloc(MOST * 8), *sorted = malloc(MOST * 8), *some = malloc(MOST * 8);
+    int64_t *at = malloc(MOST * sizeof *at), *some_at = malloc(MOST * sizeof *some_at);
+    static const int64_t lengths[] = {40, 1000, 20000, MOST};
+    for (int threads = 1; threads < 4; threads += 2) {
+        fc_device *d;
+        fc_context *c = fc_rig("interp", threads, &d);
+        fc_host_device *h = (fc_host_device *)d;
+        for (uint32_t bytes = 1; bytes <= 8; bytes *= 2)
+            for (int way = 0; way < 8; way++) {
+                const int64_t n = lengths[way >> 1];
+                fc_error e = {0};
+                fc_sort_rows x = {.keys = keys,
+                                  .bytes = bytes,
+                                  .rows = 1,
+                                  .n = n,
+                                  .sorted = sorted,
+                                  .positions = at};
+                make_keys(keys, bytes, n, way & 1);
+                FC_EXPECT_OK(fc_sort_host(h, &fc_libc_alloc, &x, &e), &e);
+                fc_sort_rows parts[] = {{.first = 0, .given = 5},
+                                        {.first = n / 2, .given = 2},
+                                        {.first = n - 1, .given = 2},
+                                        {.first = n / 3, .given = n / 2},
+                                        {.first = 0, .given = n - 1}};
+                for (size_t i = 0; i < FC_COUNT(parts); i++) {
+                    FC_TRACE("%d threads, %d bytes, part %d of %d", threads, (int)bytes, (int)i,
+                             (int)n);
+                    fc_sort_rows p = x;
+                    p.first = parts[i].first;
+                    p.given = parts[i].given;
+                    p.sorted = some;
+                    p.positions = i & 1 ? some_at : NULL;
+                    FC_EXPECT_OK(fc_sort_host(h, &fc_libc_alloc, &p, &e), &e);
+                    judge_places(&x, &p);
+                    FC_UNTRACE();
+                }
+            }
+        FC_EXPECT_TRUE(c != NULL);
+    }
+    free(keys);
+    free(sorted);
+    free(some);
+    free(at);
+    free(some_at);
 }
 
 /* ---- the kernels of a GPU, on the host: tiles that run side by side wait for each other ---------
@@ -254,6 +412,105 @@ FC_TEST(sort, tiles_look_back) {
     free(g);
 }
 
+enum { PART_N = 17000, PART_TILES = 9 };
+
+typedef struct gpu_part {
+    uint64_t in[GPU_ROWS * PART_N], keys[GPU_ROWS * PART_N], whole[PART_N];
+    uint32_t at[GPU_ROWS * PART_N], counts[GPU_ROWS * 2 * 256], tickets[GPU_ROWS + 1];
+    int64_t whole_at[PART_N];
+    uint64_t tiles[GPU_ROWS * PART_TILES * 4], ends[GPU_ROWS * 4];
+} gpu_part;
+
+static void run_part(const fc_cuda_host *h, unsigned first_kernel, uint32_t bytes, int64_t first,
+                     int64_t given, gpu_part *g) {
+    fc_launch l;
+    int64_t w[FC_SORT_WORDS] = {[FC_SORT_IN] = (int64_t)(uintptr_t)g->in,
+                                [FC_SORT_OUT] = (int64_t)(uintptr_t)g->keys,
+                                [FC_SORT_AT_OUT] = (int64_t)(uintptr_t)g->at,
+                                [FC_SORT_N] = PART_N,
+                                [FC_SORT_ROWS] = GPU_ROWS,
+                                [FC_SORT_COUNTS] = (int64_t)(uintptr_t)g->counts,
+                                [FC_SORT_TILES] = (int64_t)(uintptr_t)g->tiles,
+                                [FC_SORT_TICKETS] = (int64_t)(uintptr_t)g->tickets,
+                                [FC_SORT_FIRST] = first,
+                                [FC_SORT_GIVEN] = given,
+                                [FC_SORT_ENDS] = (int64_t)(uintptr_t)g->ends};
+    memset(g->counts, 0, sizeof g->counts);
+    memset(g->tickets, 0, sizeof g->tickets);
+    memset(g->tiles, 0, sizeof g->tiles);
+    fc_cuda_sort_launch(FC_CUDA_SORT_PICK, bytes, GPU_ROWS, PART_N, &l);
+    l.together = true;
+    for (w[FC_SORT_PLACE] = bytes; w[FC_SORT_PLACE]-- > 0;)
+        FC_EXPECT_TRUE(fc_cuda_host_run(h, first_kernel, &l, w));
+    fc_cuda_sort_launch(FC_CUDA_SORT_KEEP, bytes, GPU_ROWS, PART_N, &l);
+    l.together = true;
+    FC_EXPECT_TRUE(fc_cuda_host_run(h, first_kernel + 1, &l, w));
+}
+
+/* What is kept are the keys of the part, each at its position, in the order of positions. */
+static void judge_kept(gpu_part *g, uint32_t bytes, int64_t first, int64_t given) {
+    fc_device *d;
+    fc_context *c = fc_rig("interp", 1, &d);
+    FC_EXPECT_TRUE(c != NULL);
+    for (int r = 0; r < GPU_ROWS; r++) {
+        const char *in = (const char *)g->in + (size_t)r * PART_N * bytes,
+                   *kept = (const char *)g->keys + (size_t)(r * given) * bytes;
+        int64_t wrong = 0;
+        fc_error e = {0};
+        fc_sort_rows x = {.keys = in,
+                          .bytes = bytes,
+                          .rows = 1,
+                          .n = PART_N,
+                          .sorted = g->whole,
+                          .positions = g->whole_at};
+        FC_EXPECT_OK(fc_sort_host((fc_host_device *)d, &fc_libc_alloc, &x, &e), &e);
+        char *wanted = calloc(PART_N, 1);
+        for (int64_t i = 0; i < given; i++) wanted[g->whole_at[first + i]] = 1;
+        for (int64_t i = 0; i < given; i++) {
+            const uint32_t at = g->at[r * given + i];
+            wrong += at >= PART_N || !wanted[at] || (i && at <= g->at[r * given + i - 1]);
+            wrong += at < PART_N && key_of(kept, bytes, i) != key_of(in, bytes, at);
+        }
+        FC_EXPECT_EQ_I64(wrong, 0);
+        free(wanted);
+    }
+}
+
+FC_TEST(sort, parts_look_back) {
+    static const uint32_t widths[] = {1, 4, 8};
+    static const int64_t parts[][2] = {{0, 30}, {9999, 2}, {100, 12000}};
+    gpu_part *g = malloc(sizeof *g);
+    fc_cuda_host h;
+    fc_str s;
+    if (!g || !fc_cuda_host_open(&h)) {
+        free(g);
+        FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    }
+    for (unsigned i = 0; i < 2 * FC_COUNT(widths); i++) {
+        char name[16];
+        snprintf(name, sizeof name, "k%u", i);
+        fc_str_init(&s, &fc_libc_alloc);
+        fc_cuda_sort_text(i & 1 ? FC_CUDA_SORT_KEEP : FC_CUDA_SORT_PICK, widths[i / 2], i & 1, name,
+                          &s);
+        fc_cuda_host_add(&h, s.data);
+        fc_str_free(&s);
+    }
+    FC_EXPECT_TRUE(fc_cuda_host_build(&h));
+    for (unsigned i = 0; i < FC_COUNT(widths); i++)
+        for (int few = 0; few < 2; few++) {
+            make_keys((char *)g->in, widths[i], GPU_ROWS * PART_N, few);
+            for (size_t p = 0; p < FC_COUNT(parts); p++) {
+                FC_TRACE("%d bytes, %s values, %d from %d", (int)widths[i], few ? "few" : "many",
+                         (int)parts[p][1], (int)parts[p][0]);
+                run_part(&h, 2 * i, widths[i], parts[p][0], parts[p][1], g);
+                judge_kept(g, widths[i], parts[p][0], parts[p][1]);
+                FC_UNTRACE();
+            }
+        }
+    fc_cuda_host_close(&h);
+    free(g);
+}
+
 /* ---- in the language ------------------------------------------------------------------------- */
 
 FC_TEST(sort, what_programs_print) {
@@ -268,6 +525,8 @@ FC_TEST(sort, what_programs_print) {
          "out1: i64\n2\n\nout2: i64\n3\n"},
         {"median(f32(arange(4))), quantile(f32(arange(5)), 0.25)",
          "out1: f32\n1.5\n\nout2: f32\n1.0\n"},
+        {"median(1/f32(2 - arange(3))), quantile(1/f32(arange(2)), 1)", /* 1/2, 1, inf; inf, 1 */
+         "out1: f32\n1.0\n\nout2: f32\ninf\n"},
         {"v, k = unique(arange(9) % 4, size=6); v, k", "v: i64[6]\n[0 1 2 3 0 0]\n\nk: i64\n4\n"},
         {"p, k = nonzero(arange(6) % 2 == 1, size=4); p, k", "p: i64[4]\n[1 3 5 0]\n\nk: i64\n3\n"},
         {"v, k = compress(arange(6) > 2, arange(6)*arange(6), size=2); v, k",

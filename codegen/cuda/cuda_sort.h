@@ -10,6 +10,8 @@ typedef enum fc_cuda_sort {
     FC_CUDA_SORT_ROWS,  /* short rows, at once */
     FC_CUDA_SORT_COUNT, /* long rows: how often each digit is there */
     FC_CUDA_SORT_TILE,  /* in order by one digit */
+    FC_CUDA_SORT_PICK,  /* parts of long rows: the next digit of their ends */
+    FC_CUDA_SORT_KEEP,  /* what lies between these */
     FC_CUDA_SORT_KINDS
 } fc_cuda_sort;
 
@@ -26,10 +28,17 @@ enum {
     FC_SORT_COUNTS,
     FC_SORT_TILES,
     FC_SORT_TICKETS,
+    FC_SORT_FIRST,
+    FC_SORT_GIVEN,
+    FC_SORT_ENDS,
     FC_SORT_WORDS
 };
 
-enum { FC_CUDA_SHORT_ROW = 2048, FC_CUDA_SORT_NAME = 40 };
+enum {
+    FC_CUDA_SHORT_ROW = 2048,
+    FC_CUDA_SORT_SPAN = 256 * 64, /* elements that a block counts */
+    FC_CUDA_SORT_NAME = 40
+};
 
 /* Elements of a tile. */
 static inline int64_t fc_cuda_sort_tile(uint32_t key_bytes) {
@@ -43,6 +52,7 @@ static inline uint32_t fc_cuda_sort_slots(int64_t n) {
     return s;
 }
 
+bool fc_cuda_sort_has_positions(fc_cuda_sort kind); /* it comes with them and without */
 /* A kernel for keys of so many bytes, with their positions or without: its own name, and its text
  * with another one. */
 void fc_cuda_sort_name(fc_cuda_sort kind, uint32_t key_bytes, bool positions,

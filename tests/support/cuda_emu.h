@@ -219,6 +219,10 @@ static inline unsigned fc_same_digit(unsigned digit) {
     fc_emu->wait_warp();
     return same;
 }
+static inline unsigned fc_lanes(bool x) {
+    const unsigned same = fc_same_digit(x);
+    return x ? same : ~same;
+}
 
 /* What the lanes of a warp show each other, instead of one word at a time. */
 struct fc_emu_shown {

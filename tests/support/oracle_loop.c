@@ -87,25 +87,34 @@ void fc_o_loop(fc_oracle *o, fc_node id) {
     o->tuple[id] = now;
 }
 
-/* The position of an element is how many of its row come before it. */
+/* The position of an element is how many of its row come before it. Of a part of the order the
+ * places from `first` on are given, and the last one for those behind it. */
 static void sorted(fc_oracle *o, fc_node id) {
     const fc_ninfo *sort = fc_at(o->g, fc_at(o->g, id)->src[0]);
-    const fc_oarray *key = &o->node[fc_at(o->g, sort->src[0])->src[0]];
+    const fc_ninfo *list = fc_at(o->g, sort->src[0]);
+    const fc_oarray *key = &o->node[list->src[0]];
     fc_oarray *to = &o->node[id];
-    const int64_t n = key->shape[key->rank - 1];
-    for (int64_t row = 0; n && row < key->count; row += n) {
+    const int64_t n = key->shape[key->rank - 1], given = to->shape[to->rank - 1];
+    fc_oval one = {.bits = 0, .r = {.exact = true}};
+    if (list->nops > 1) one = o->node[fc_at(o->g, list->src[1])->src[0]].at[0];
+    int64_t first = (int64_t)one.bits;
+    first = first < 0 ? 0 : first < n ? first : n - 1;
+    for (int64_t row = 0, out = 0; n && row < key->count; row += n, out += given) {
         bool exact = true, taint = false;
         for (int64_t i = row; i < row + n; i++) {
             exact = exact && key->at[i].r.exact;
             taint = taint || (!key->at[i].r.exact && key->at[i].r.taint);
         }
-        for (int64_t i = 0; i < n; i++) to->at[row + i] = (fc_oval){.r = fc_o_anything(taint)};
+        exact = exact && one.r.exact;
+        for (int64_t i = 0; i < given; i++) to->at[out + i] = (fc_oval){.r = fc_o_anything(taint)};
         for (int64_t i = 0; i < n && exact; i++) {
             int64_t before = 0;
             for (int64_t k = 0; k < n; k++)
                 before += key->at[row + k].bits < key->at[row + i].bits ||
                           (k < i && key->at[row + k].bits == key->at[row + i].bits);
-            to->at[row + before] = (fc_oval){.bits = (uint64_t)i, .r = {.exact = true}};
+            for (int64_t k = before - first; k >= 0 && k < given;
+                 k = before == n - 1 ? k + 1 : given)
+                to->at[out + k] = (fc_oval){.bits = (uint64_t)i, .r = {.exact = true}};
         }
     }
 }

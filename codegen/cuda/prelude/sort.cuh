@@ -3,7 +3,8 @@
 // Short rows: a network of exchanges in the registers of a block, several rows side by side. Long rows: by digits of
 // 8 bits from the lowest. One kernel counts the digits of each place; then, for each place, tiles of a row order their
 // elements by the digit and put them behind those of the tiles before, whose counts they look back at. Everything is
-// stable: keys that are equal stay in the order of their positions.
+// stable: keys that are equal stay in the order of their positions. Of a part of the order of long rows the first and
+// the last key are found digit by digit, what lies between them is kept in its order, and that is sorted.
 
 //@ sort
 /* words of the parameters */
@@ -18,7 +19,10 @@ enum {
     FC_SORT_LAST,
     FC_SORT_COUNTS,   /* unsigned int [row][place][256] */
     FC_SORT_TILES,    /* unsigned long long [row][tile][256] */
-    FC_SORT_TICKETS   /* unsigned int [place] */
+    FC_SORT_TICKETS,  /* unsigned int [place] */
+    FC_SORT_FIRST,    /* the part that is wanted, */
+    FC_SORT_GIVEN,    /* so many places; behind the last one it stays the last one */
+    FC_SORT_ENDS      /* fc_sort_end [row][2] */
 };
 enum { FC_SORT_THREADS = 256, FC_SORT_WARPS = FC_SORT_THREADS / 32 };
 template <typename K> FC_INLINE unsigned int fc_digit(K key, int place) { return (unsigned int)(key >> 8 * place) & 255; }
@@ -149,13 +153,17 @@ template <typename K, bool AT> FC_INLINE void fc_sort_rows(const long long *w) {
         if constexpr (AT) ats[fc_slot(slot)] = s.at[i];
     }
     __syncthreads();
-#pragma unroll
+#pragma unroll 1
     for (int i = 0; i < FC_SORT_OWN; i++) {
         const unsigned int slot = i * FC_SORT_THREADS + thread, c = slot & (size - 1);
         const long long r = row + (slot >> shift);
         if (c >= n || r >= rows) continue;
-        if (out) out[r * n + c] = keys[fc_slot(slot)];
-        if constexpr (AT) at_out[r * n + c] = ats[fc_slot(slot)];
+        const unsigned int *at_in = (const unsigned int *)w[FC_SORT_AT_IN];
+        const int given = (int)w[FC_SORT_GIVEN];
+        for (int k = (int)c - (int)w[FC_SORT_FIRST]; k >= 0 && k < given; k = c == n - 1 ? k + 1 : given) {
+            if (out) out[r * given + k] = keys[fc_slot(slot)];
+            if constexpr (AT) at_out[r * given + k] = at_in ? at_in[r * n + ats[fc_slot(slot)]] : ats[fc_slot(slot)];
+        }
     }
 }
 
@@ -206,6 +214,8 @@ FC_INLINE unsigned int fc_same_digit(unsigned int digit) {
     }
     return same;
 }
+/* the lanes where it holds */
+FC_INLINE unsigned int fc_lanes(bool x) { return __ballot_sync(~0u, x); }
 #endif
 /* what the threads before this one have; `board` has room for the warps */
 FC_INLINE unsigned int fc_sum_before(unsigned int x, unsigned int *board) {
@@ -225,17 +235,18 @@ FC_INLINE unsigned int fc_sum_before(unsigned int x, unsigned int *board) {
     return sum;
 }
 /* Of tile `tile` digit `threadIdx.x`: tells the tiles behind how many it has, and gives how many those before have. A
-   word says of which place it is, and whether it is of one tile or of all up to it. */
+   word says of which place it is, and whether it is of one tile or of all up to it. A tile has DIGITS words. */
+template <int DIGITS>
 FC_INLINE unsigned long long fc_sort_before(volatile unsigned long long *tiles, long long tile, int place,
                                             unsigned int count) {
     const unsigned long long own = (unsigned long long)(2 * place + 1) << 48, all = own + (1ull << 48);
-    volatile unsigned long long *slot = tiles + tile * 256 + threadIdx.x;
+    volatile unsigned long long *slot = tiles + tile * DIGITS + threadIdx.x;
     unsigned long long before = 0;
     if (tile) *slot = own | count;
     for (long long t = tile; t-- > 0;) {
         unsigned long long v;
         do {
-            v = tiles[t * 256 + threadIdx.x];
+            v = tiles[t * DIGITS + threadIdx.x];
             if (v >> 48 < own >> 48) FC_PAUSE();
         } while (v >> 48 < own >> 48);
         before += v & 0xffffffffffffull;
@@ -308,7 +319,7 @@ template <typename K, bool AT> FC_INLINE void fc_sort_tile(const long long *w) {
     } else {
         for (int i = 0; i < FC_SORT_WARPS; i++) count[i][thread] += start;
         const unsigned long long before =
-            fc_sort_before((volatile unsigned long long *)w[FC_SORT_TILES] + row * tiles * 256, tile, place, sum);
+            fc_sort_before<256>((volatile unsigned long long *)w[FC_SORT_TILES] + row * tiles * 256, tile, place, sum);
         place_of[thread] = (long long)first + (long long)before - (long long)start;
     }
     __syncthreads();
@@ -332,5 +343,144 @@ template <typename K, bool AT> FC_INLINE void fc_sort_tile(const long long *w) {
             else
                 ((unsigned int *)w[FC_SORT_AT_OUT])[at_row + to] = ats[e];
         }
+    }
+}
+
+//@ sort_ends
+/* The key at one end of a part, as far as it is known, and its place among those that begin like it. */
+struct fc_sort_end {
+    unsigned long long key, place;
+};
+
+//@ sort_pick
+/* The next digit of both ends, from the highest down. A block counts the digits of SPAN elements of a row which begin
+   like an end; the last block of the row, or the only one, finds the digit. */
+enum { FC_PICK_SPAN = FC_SORT_THREADS * 64 };
+template <typename K> FC_INLINE void fc_sort_pick(const long long *w) {
+    __shared__ unsigned int count[2][256], board[FC_SORT_WARPS];
+    __shared__ bool last;
+    const unsigned int thread = threadIdx.x;
+    const int place = (int)w[FC_SORT_PLACE];
+    const bool top = place + 1 == (int)sizeof(K);
+    const long long n = w[FC_SORT_N], spans = (n + FC_PICK_SPAN - 1) / FC_PICK_SPAN;
+    const long long row = blockIdx.x / spans, begin = blockIdx.x % spans * FC_PICK_SPAN;
+    const K *in = (const K *)w[FC_SORT_IN] + row * n;
+    const long long end = begin + FC_PICK_SPAN < n ? begin + FC_PICK_SPAN : n;
+    fc_sort_end *ends = (fc_sort_end *)w[FC_SORT_ENDS] + row * 2;
+    fc_sort_end e[2];
+    e[0].key = top ? 0 : ends[0].key;
+    e[1].key = top ? 0 : ends[1].key;
+    e[0].place = top ? (unsigned long long)w[FC_SORT_FIRST] : ends[0].place;
+    e[1].place = top ? (unsigned long long)(w[FC_SORT_FIRST] + w[FC_SORT_GIVEN] - 1) : ends[1].place;
+    const bool one = e[0].key == e[1].key;
+    count[0][thread] = count[1][thread] = 0;
+    __syncthreads();
+#pragma unroll 1
+    for (long long i = begin + thread; i < end; i += 8 * FC_SORT_THREADS) {
+        K key[8];
+#pragma unroll
+        for (int u = 0; u < 8; u++)
+            if (i + u * FC_SORT_THREADS < end) key[u] = in[i + u * FC_SORT_THREADS];
+#pragma unroll
+        for (int u = 0; u < 8; u++)
+            if (i + u * FC_SORT_THREADS < end) {
+                const unsigned long long k = key[u];
+                const unsigned int d = fc_digit(key[u], place);
+                if (top || (k ^ e[0].key) >> 8 * place >> 8 == 0) atomicAdd(&count[0][d], 1u);
+                if (!one && (k ^ e[1].key) >> 8 * place >> 8 == 0) atomicAdd(&count[1][d], 1u);
+            }
+    }
+    __syncthreads();
+    unsigned int *to = (unsigned int *)w[FC_SORT_COUNTS] + row * 2 * 256;
+    if (thread == 0) last = true;
+    if (spans > 1) {
+        for (int x = 0; x < 2; x++)
+            if (count[x][thread]) atomicAdd(to + x * 256 + thread, count[x][thread]);
+        __threadfence();
+        __syncthreads();
+        unsigned int *ticket = (unsigned int *)w[FC_SORT_TICKETS] + row;
+        if (thread == 0) {
+            last = atomicAdd(ticket, 1u) == (unsigned int)spans - 1;
+            if (last) *ticket = 0;
+        }
+        __syncthreads();
+        if (!last) return;
+        __threadfence();
+        for (int x = 0; x < 2; x++) {
+            count[x][thread] = *(volatile unsigned int *)(to + x * 256 + thread);
+            to[x * 256 + thread] = 0;
+        }
+    }
+    for (int x = 0; x < 2; x++) {
+        const unsigned int own = count[one ? 0 : x][thread], before = fc_sum_before(own, board);
+        if (e[x].place < before || e[x].place >= (unsigned long long)before + own) continue;
+        ends[x].key = e[x].key | (unsigned long long)thread << 8 * place;
+        ends[x].place = e[x].place - before;
+    }
+}
+
+//@ sort_keep
+/* What lies between both ends, in the order of its positions. */
+template <typename K, bool AT> FC_INLINE void fc_sort_keep(const long long *w) {
+    const int own = sizeof(K) == 8 ? 8 : 16, size = own * FC_SORT_THREADS;
+    __shared__ unsigned int count[FC_SORT_WARPS][3], taken;
+    __shared__ unsigned long long begins[3];
+    const unsigned int thread = threadIdx.x, lane = thread & 31, warp = thread / 32, below = (1u << lane) - 1;
+    const long long n = w[FC_SORT_N], given = w[FC_SORT_GIVEN], tiles = (n + size - 1) / size;
+    if (thread == 0) taken = atomicAdd((unsigned int *)w[FC_SORT_TICKETS] + w[FC_SORT_ROWS], 1u);
+    __syncthreads();
+    const long long row = taken / tiles, tile = taken % tiles, begin = tile * size;
+    const int there = (int)(n - begin < size ? n - begin : size);
+    const K *in = (const K *)w[FC_SORT_IN] + row * n + begin;
+    const fc_sort_end *ends = (const fc_sort_end *)w[FC_SORT_ENDS] + row * 2;
+    const K low = (K)ends[0].key, high = (K)ends[1].key;
+    /* of those that are as low or as high the first and the last one that belong to it */
+    const unsigned long long from = ends[0].place, upto = ends[1].place;
+    const bool one = low == high;
+    K key[own];
+    int kind[own]; /* 0: between, 1: low, 2: high */
+    unsigned int sum[3] = {0, 0, 0};
+#pragma unroll
+    for (int i = 0; i < own; i++) {
+        const int e = (int)warp * 32 * own + i * 32 + (int)lane;
+        key[i] = e < there ? in[e] : (K)0;
+        kind[i] = e >= there ? 3 : key[i] == low ? 1 : key[i] == high ? 2 : key[i] > low && key[i] < high ? 0 : 3;
+#pragma unroll
+        for (int q = 0; q < 3; q++) sum[q] += (unsigned int)__popcll(fc_lanes(kind[i] == q));
+    }
+    if (lane == 0)
+        for (int q = 0; q < 3; q++) count[warp][q] = sum[q];
+    __syncthreads();
+    if (thread < 3) {
+        unsigned int all = 0;
+        for (int i = 0; i < FC_SORT_WARPS; i++) {
+            const unsigned int c = count[i][thread];
+            count[i][thread] = all;
+            all += c;
+        }
+        begins[thread] =
+            fc_sort_before<4>((volatile unsigned long long *)w[FC_SORT_TILES] + row * tiles * 4, tile, 0, all);
+    }
+    __syncthreads();
+    unsigned long long before[3];
+    for (int q = 0; q < 3; q++) before[q] = begins[q] + count[warp][q];
+#pragma unroll
+    for (int i = 0; i < own; i++) {
+        unsigned long long at[3];
+#pragma unroll
+        for (int q = 0; q < 3; q++) {
+            const unsigned int lanes = fc_lanes(kind[i] == q);
+            at[q] = before[q] + (unsigned int)__popcll(lanes & below);
+            before[q] += (unsigned int)__popcll(lanes);
+        }
+        const bool keep =
+            kind[i] == 0 || (kind[i] == 1 && at[1] >= from && (!one || at[1] <= upto)) || (kind[i] == 2 && at[2] <= upto);
+        if (!keep) continue;
+        const unsigned long long lows = at[1] > from ? at[1] - from : 0, highs = at[2] > upto ? upto + 1 : at[2];
+        const long long to = row * given + (long long)(at[0] + lows + highs);
+        ((K *)w[FC_SORT_OUT])[to] = key[i];
+        if constexpr (AT)
+            ((unsigned int *)w[FC_SORT_AT_OUT])[to] =
+                (unsigned int)begin + warp * 32 * own + (unsigned int)i * 32 + lane;
     }
 }
