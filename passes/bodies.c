@@ -360,6 +360,21 @@ fusec_status fc_plan_bodies(fc_plan *p, const fc_pass_options *o, fc_error *e) {
     return FUSEC_OK;
 }
 
+bool fc_body_runs_ahead(const fc_plan_body *b) {
+    const fc_graph *g = &b->plan->graph;
+    if (!b->loop.condition) return false;
+    for (size_t i = 0; i < b->plan->steps.len; i++) {
+        const fc_step_kind kind = b->plan->steps.at[i]->kind;
+        if (kind == FC_STEP_LOOP || kind == FC_STEP_CALL) return false;
+    }
+    for (fc_node n = 0; n < g->nodes.len; n++) {
+        const fc_ninfo *i = fc_at(g, n);
+        if (i->op == FC_OP_EXTERN || i->op == FC_OP_CHECK) return false;
+        if (i->op == FC_OP_ROUNDS && fc_repeat_of(i).condition) return false;
+    }
+    return true;
+}
+
 uint32_t fc_plan_kernels(const fc_plan *p) {
     uint32_t n = 0;
     for (size_t i = 0; i < p->steps.len; i++) {

@@ -32,6 +32,11 @@ static inline uint32_t fc_loop_first_start(fc_loop_shape l) {
     return 2 + l.condition;
 }
 
+/* Whether rounds beyond the last one do no harm, so that they may be under way when its condition
+ * gets known: the body is kernels and sorts that end, call nothing of the user's and report no
+ * index. */
+bool fc_body_runs_ahead(const fc_plan_body *b);
+
 /* Takes the bodies of all loops out of p->graph: the loops are planned afterwards, and p->bodies
  * has their plans. Fails for a value of a body that is used outside of it. */
 fusec_status fc_plan_bodies(fc_plan *p, const fc_pass_options *o, fc_error *e);

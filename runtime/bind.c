@@ -296,7 +296,10 @@ static fusec_status load_steps(fc_program *p, fc_bound *b, bool quick_first, fc_
 void fc_bound_free(fc_program *p, fc_bound *b) {
     if (!b) return;
     release_code(p, b);
-    for (size_t i = 0; b->steps && i < p->plan->steps.len; i++) fc_fft_unbind(p, &b->steps[i]);
+    for (size_t i = 0; b->steps && i < p->plan->steps.len; i++) {
+        fc_fft_unbind(p, &b->steps[i]);
+        fc_loop_unbind(p, &b->steps[i]);
+    }
     fc_arena_free(&b->arena);
     fc_free(p->alloc, b);
 }

@@ -4,8 +4,8 @@
  *
  * A loop has its body as a program of its own, whose calls are made like any other: the second one
  * is ready (ready.h), so a round costs the launches of its kernels. Carried arrays alternate
- * between two places, the last round's being the result's; nothing is copied or allocated between
- * rounds. */
+ * between two places, or more where rounds run ahead of a condition, the last round's being the
+ * result's; nothing is copied or allocated between rounds. */
 #ifndef FUSEC_RUNTIME_STEP_H
 #define FUSEC_RUNTIME_STEP_H
 
@@ -31,6 +31,7 @@ fusec_status fc_step_scalar(const fc_step_call *c, uint32_t number, uint64_t *bi
 /* ---- loops (step_loop.c) --------------------------------------------------------------------- */
 
 fusec_status fc_loop_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e);
+void fc_loop_unbind(fc_program *p, fc_bound_step *s);
 fusec_status fc_loop_run(const fc_step_call *c, fc_error *e);
 
 /* ---- order (step_sort.c) --------------------------------------------------------------------- */

@@ -2,24 +2,35 @@
 /* step_loop.c - a loop of launches: the rounds of a body.
  *
  * In: first and end of the rounds, the condition of the first, starts, what the body captures. Out:
- * the carried values after the last round and what was collected. */
+ * the carried values after the last round and what was collected.
+ *
+ * On a device with memory of its own rounds run ahead of the condition where that is harmless
+ * (fc_body_runs_ahead): some more are launched before that of a round is known. Each has places of
+ * its own for what it carries, so those beyond the last one change nothing that is read. */
 #include "runtime/step.h"
 
 #include "passes/bodies.h"
+#include "runtime/loop_watch.h"
 #include "runtime/outside.h"
 
 #include <time.h>
 
 enum { PLACE_ALIGN = 256 };
 enum { POLL_MS = 50 };
+/* What is carried when more than one round is ahead: these have places each, and what is larger
+ * takes longer than the host needs. */
+enum { SMALL = 16 << 20 };
 
 struct fc_loop_bound {
     fc_program *body;
     fc_tensor *in, *out; /* of a call of the body, without the data */
     size_t *bytes;       /* of each output */
-    size_t *spare;       /* of each carried value: its other place in the workspace */
-    size_t *own;         /* of each output: its place there if it is in no buffer of the plan */
-    uint32_t *buffer;    /* of each output: the buffer of the plan, or UINT32_MAX */
+    size_t *spare;       /* of each carried value: its other places in the workspace, */
+    uint64_t places;     /* so many with the main one */
+    uint64_t ahead;      /* rounds that are launched before a condition is known */
+    fc_loop_watch_place watch;
+    size_t *own;      /* of each output: its place there if it is in no buffer of the plan */
+    uint32_t *buffer; /* of each output: the buffer of the plan, or UINT32_MAX */
     fc_dim_value *dims;
     uint32_t ndims;
     size_t workspace;
@@ -28,9 +39,13 @@ typedef struct fc_loop_bound loop_bound;
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
+static size_t step_of(size_t bytes) {
+    return (bytes + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
+}
+
 static size_t room(loop_bound *l, size_t bytes) {
     const size_t at = l->workspace;
-    l->workspace += (bytes + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
+    l->workspace += step_of(bytes);
     return at;
 }
 
@@ -82,8 +97,18 @@ static void place(loop_bound *l, const fc_step *s, fc_loop_shape shape) {
                 l->buffer[i] = s->out[k].buffer;
         if (l->buffer[i] == UINT32_MAX) l->own[i] = room(l, l->bytes[i]);
         if (i >= shape.condition && i < shape.condition + shape.carried)
-            l->spare[i] = room(l, l->bytes[i]);
+            l->spare[i] = room(l, (l->places - 1) * step_of(l->bytes[i]));
     }
+}
+
+static void decide_ahead(const fc_program *p, loop_bound *l, const fc_plan_body *body) {
+    const fc_loop_shape shape = body->loop;
+    size_t bytes = 0;
+    l->places = 2;
+    if (!p->device->hooks->streams || p->device->host_memory || !fc_body_runs_ahead(body)) return;
+    for (uint32_t i = 0; i < shape.carried; i++) bytes += l->bytes[shape.condition + i];
+    l->ahead = bytes <= SMALL ? FC_WATCHED - 1 : 1;
+    l->places = l->ahead + 1;
 }
 
 fusec_status fc_loop_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e) {
@@ -105,10 +130,15 @@ fusec_status fc_loop_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e
     if (!r) r = bind_arrays(l, b, values, e);
     fc_free(p->alloc, values);
     if (r) return r;
+    decide_ahead(p, l, body);
     place(l, s, body->loop);
     b->steps[step].launch.workspace_bytes = l->workspace;
     b->steps[step].loop = l;
     return FUSEC_OK;
+}
+
+void fc_loop_unbind(fc_program *p, fc_bound_step *s) {
+    if (s->loop) fc_watch_free(p->device, p->alloc, atomic_exchange(&s->loop->watch, NULL));
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -119,11 +149,12 @@ typedef struct rounds {
     const fc_plan_body *body;
     const loop_bound *l;
     fc_tensor *in, *out;
-    void **now;        /* where each carried value is */
-    int64_t first;     /* number of the first round */
-    uint64_t n, done;  /* rounds that may be made, and were */
-    int64_t counter;   /* of the round that is made */
-    uint64_t *scalars; /* captured scalars, by the body's input */
+    void **now;           /* where each carried value is */
+    int64_t first;        /* number of the first round */
+    uint64_t n, done;     /* rounds that may be made, and were */
+    int64_t counter;      /* of the round that is made */
+    uint64_t *scalars;    /* captured scalars, by the body's input */
+    fc_loop_watch *watch; /* rounds run ahead of the condition */
     struct timespec asked;
 } rounds;
 
@@ -133,10 +164,13 @@ static void *main_place(const rounds *x, uint32_t output) {
                                            : x->c->at[l->buffer[output]];
 }
 
-/* The last round of a known number writes where the result is wanted. */
-static void *place_of(const rounds *x, uint32_t output) {
-    const uint64_t left = x->body->loop.condition ? x->done : x->n - 1 - x->done;
-    return left & 1 ? (void *)(x->c->workspace + x->l->spare[output]) : main_place(x, output);
+/* Where round `round` puts what it carries. The last round of a known number writes where the
+ * result is wanted. */
+static void *place_of(const rounds *x, uint64_t round, uint32_t output) {
+    const loop_bound *l = x->l;
+    const uint64_t left = x->body->loop.condition ? round : x->n - 1 - round, k = left % l->places;
+    return k ? x->c->workspace + l->spare[output] + (k - 1) * step_of(l->bytes[output])
+             : main_place(x, output);
 }
 
 /* A scalar that is captured is read by the host. */
@@ -190,7 +224,10 @@ static fusec_status round_of(rounds *x, fc_error *e) {
         if (x->body->in[i].role == FC_BODY_CARRIED) x->in[i].data = x->now[x->body->in[i].number];
     for (uint32_t i = 0; i < nout; i++) {
         x->out[i] = l->out[i];
-        x->out[i].data = i < c ? main_place(x, i) : i < c + shape.carried ? place_of(x, i) : NULL;
+        if (i < c)
+            x->out[i].data = x->watch ? fc_watch_word(x->watch, x->done) : main_place(x, i);
+        else if (i < c + shape.carried)
+            x->out[i].data = place_of(x, x->done, i);
         if (i < c + shape.carried) continue;
         x->out[i].data = main_place(x, i);
         if (l->buffer[i] != UINT32_MAX)
@@ -221,15 +258,72 @@ static fusec_status goes_on(const rounds *x, bool *yes, fc_error *e) {
     return FUSEC_OK;
 }
 
+static fusec_status too_many(const rounds *x, fc_error *e) {
+    return fc_fail(e, FUSEC_LIMIT, "a loop has not ended after %llu rounds",
+                   (unsigned long long)x->c->p->max_rounds);
+}
+
+/* Whether a round is the last one, among rounds up to `upto` whose condition is not known yet. */
+static fusec_status find_last(rounds *x, uint64_t *known, uint64_t upto, bool *ended, fc_error *e) {
+    fc_device *d = x->c->p->device;
+    for (bool on = true; !*ended && *known < upto; *known += !*ended) {
+        FC_TRY(fc_watch_wait(d, x->watch, *known, &on, e));
+        *ended = !on;
+    }
+    return FUSEC_OK;
+}
+
+/* Rounds that run ahead: the values of the last one are where it has put them. */
+static fusec_status rounds_ahead(rounds *x, fc_error *e) {
+    fc_device *d = x->c->p->device;
+    const uint64_t most = x->c->p->max_rounds, ahead = x->l->ahead;
+    uint64_t known = 0; /* all before this one go on; if the loop has ended it is the last one */
+    bool ended = false;
+    while (!ended && x->done < x->n) {
+        if (x->done > ahead) FC_TRY(find_last(x, &known, x->done - ahead, &ended, e));
+        if (most && x->done >= most) {
+            FC_TRY(find_last(x, &known, x->done, &ended, e));
+            if (!ended) return too_many(x, e);
+        }
+        if (ended) break;
+        FC_TRY(poll(x, e));
+        FC_TRY(round_of(x, e));
+        FC_TRY(fc_watch_note(d, x->watch, x->done - 1, x->c->stream, e));
+    }
+    FC_TRY(find_last(x, &known, x->done - 1, &ended, e));
+    for (uint32_t i = 0; i < x->body->loop.carried; i++)
+        x->now[i] = place_of(x, known, x->body->loop.condition + i);
+    x->done = known + 1;
+    return FUSEC_OK;
+}
+
+static fusec_status watch_rounds(rounds *x, fc_error *e) {
+    const fc_step_call *c = x->c;
+    fc_device *d = c->p->device;
+    fc_loop_watch_place *kept = &c->b->steps[c->step].loop->watch;
+    FC_TRY(fc_watch_take(d, c->p->alloc, kept, &x->watch, e));
+    const fusec_status s = rounds_ahead(x, e);
+    if (s) {
+        (void)d->ops->sync(d, c->stream, NULL);
+        fc_watch_free(d, c->p->alloc, x->watch);
+    } else {
+        fc_watch_put(d, c->p->alloc, kept, x->watch);
+    }
+    return s;
+}
+
 static fusec_status all_rounds(rounds *x, fc_error *e) {
     const uint64_t most = x->c->p->max_rounds;
+    bool first = true;
+    if (x->l->ahead && x->n) {
+        FC_TRY(goes_on(x, &first, e));
+        return first ? watch_rounds(x, e) : FUSEC_OK;
+    }
     while (x->done < x->n) {
         bool yes;
         FC_TRY(goes_on(x, &yes, e));
         if (!yes) break;
-        if (most && x->body->loop.condition && x->done >= most)
-            return fc_fail(e, FUSEC_LIMIT, "a loop has not ended after %llu rounds",
-                           (unsigned long long)most);
+        if (most && x->body->loop.condition && x->done >= most) return too_many(x, e);
         FC_TRY(poll(x, e));
         FC_TRY(round_of(x, e));
     }

@@ -143,6 +143,7 @@ FC_TEST(loop, kernel_counts) {
         {"for s in 0..100 { x = 0.5*(x + 2/x) }; y = x", 1, 1},
         {"for s in 0..k while sum(x) > 1 { x = x/2 }; y = x", 2, 3},
         {"for s in 0..k { x = x - mean(x) }; y = x*2", 2, 3},
+        {"for s in 0..100 { x = x + cumsum(uniform([n, m], stream=s), axis=1) }; y = x", 1, 1},
     };
     fusec_context *ctx = capi_device("interp");
     for (size_t i = 0; i < FC_COUNT(plans); i++) {

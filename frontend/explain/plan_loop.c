@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* plan_loop.c - what explain says of loops, and of steps that are no kernels: Fourier transforms. See
- * plan_view.h.
+/* plan_loop.c - what explain says of loops, and of steps that are no kernels: Fourier transforms.
+ * See plan_view.h.
  *
  *     rounds    k0: 256 inside, each element on its own, while its condition holds
  *     rounds    l0: 1 step a round, as the body has view
@@ -13,7 +13,9 @@
 
 static void why_text(const fc_plan_body *b, fc_str *out) {
     fc_str_printf(out, ", as the body has %s", b->why);
-    if (b->loop.condition) fc_str_add(out, "; the condition is read after each");
+    if (!b->loop.condition) return;
+    fc_str_add(out, "; the condition is read after each");
+    if (fc_body_runs_ahead(b)) fc_str_add(out, ", on a GPU while later ones run");
 }
 
 /* The number of rounds of the loop at v; -1: it comes with the call. */
@@ -80,7 +82,8 @@ void fc_plan_loop_json(const fc_plan *p, uint32_t step, fc_str *out) {
     const fc_plan_body *b = p->bodies.at[s->body];
     fc_str_add(out, ",\"body\":{\"why\":");
     fc_json_text(out, b->why);
-    fc_str_printf(out, ",\"condition\":%s,\"kernels\":[", b->loop.condition ? "true" : "false");
+    fc_str_printf(out, ",\"condition\":%s,\"ahead\":%s,\"kernels\":[",
+                  b->loop.condition ? "true" : "false", fc_body_runs_ahead(b) ? "true" : "false");
     for (uint32_t k = 0; k < b->plan->steps.len; k++) {
         const fc_step *x = b->plan->steps.at[k];
         fc_str_printf(out, "%s{\"name\":\"%s\",\"makes\":", k ? "," : "",

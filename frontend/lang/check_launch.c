@@ -252,11 +252,36 @@ static bool build(fc_checker *c, const fc_loop *l, parts *x) {
     return fc_build_loop(c->g, &p, x->out) || fc_c_fine(c);
 }
 
+/* Whether something in a round is made along axes of what changes from round to round: a prefix of
+ * numbers drawn by the counter. */
+static bool makes_rows(fc_checker *c, const fc_loop *l, const parts *x) {
+    const fc_graph *g = c->g;
+    uint8_t *depends = fc_calloc(c->alloc, g->nodes.len, 1),
+            *need = fc_calloc(c->alloc, g->nodes.len, 1);
+    bool found = false;
+    if (!depends || !need) fc_c_oom(c);
+    for (size_t i = 0; depends && need && i < l->carried.len; i++) {
+        depends[x->hole[i]] = 1;
+        need[x->next[i]] = 1;
+    }
+    if (depends) depends[l->counter] = 1;
+    for (fc_node n = (fc_node)g->nodes.len; depends && need && n-- > 0;)
+        for (int k = 0; need[n] && k < fc_at(g, n)->nops; k++) need[fc_at(g, n)->src[k]] = 1;
+    for (fc_node n = 0; depends && need && n < g->nodes.len && !found; n++) {
+        for (int k = 0; need[n] && k < fc_at(g, n)->nops; k++)
+            depends[n] |= depends[fc_at(g, n)->src[k]];
+        found = need[n] && depends[n] && fc_at(g, n)->nops && !is_pointwise(g, n, depends);
+    }
+    fc_free(c->alloc, depends);
+    fc_free(c->alloc, need);
+    return found;
+}
+
 /* What looked elementwise with a number for the counter may read at places that the counter says:
  * such rounds are put in. */
 static bool is_as_wanted(fc_checker *c, const fc_loop *l, const parts *x) {
     if (!l->tried || !l->elements || !l->carried.len) return true;
-    return fc_is_repeat(c->g, fc_at(c->g, x->out[0])->src[0]);
+    return fc_is_repeat(c->g, fc_at(c->g, x->out[0])->src[0]) || makes_rows(c, l, x);
 }
 
 void fc_c_end_launch(fc_checker *c, fc_call *f, fc_loop *l) {
