@@ -204,3 +204,18 @@ FC_TEST(rounds, kernel_counts) {
     FC_EXPECT_CONTAINS(sh.out, "\"inside\":[{\"rounds\":20,\"condition\":false}]");
     shell_close(&sh);
 }
+
+/* Rounds of little code are written down several times by the compiler of a GPU's text. */
+FC_TEST(rounds, of_little_code_go_together) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 0,
+               "fusec explain -e 'for s in 0..99 while x*x < 9 { x = x*x + 0.1 }; x' x=f32:9 "
+               "--device none --arch sm_90 --emit cuda | grep -c 'pragma unroll 4'");
+    FC_EXPECT_STREQ(sh.out, "1\n");
+    EXPECT_RUN(
+        sh, 0,
+        "fusec explain -e 'for s in 0..99 { x = sin(x)*exp(x) + log(x) }; x' x=f32:9 "
+        "--device none --arch sm_90 --emit cuda | grep -A1 'void loop0' | grep -c 'unroll 1'");
+    FC_EXPECT_STREQ(sh.out, "1\n");
+    shell_close(&sh);
+}
