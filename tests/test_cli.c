@@ -305,6 +305,17 @@ FC_TEST(cli, forms_of_output) {
     EXPECT_RUN(sh, 0, "fusec -q -d interp -e 'x/4' x=iota:f32:2x2 -o p.png");
     EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=p.png");
     FC_EXPECT_STREQ(sh.out, "[[  0  64]\n [128 191]]\n");
+    /* integers from the least to the greatest, whatever their type; one tone; bools */
+    EXPECT_RUN(sh, 0,
+               "fusec -q -d interp -e 'i32(x)*100 - 100, u16(x), i64(x)*0, x > -1' x=iota:f32:2x3 "
+               "-o out1=a.png -o out2=b.png -o out3=c.png -o out4=d.png");
+    EXPECT_RUN(sh, 0,
+               "fusec -q -d interp -e 'all(a == b), a, max(c), min(d)' a=a.png b=b.png c=c.png "
+               "d=d.png");
+    FC_EXPECT_STREQ(sh.out, "out1: bool\nTrue\n\na: u8[2, 3]\n[[  0  51 102]\n [153 204 255]]\n\n"
+                            "out3: u8\n0\n\nout4: u8\n255\n");
+    EXPECT_RUN(sh, 4, "fusec -q -d interp -e 'complex(x, x)' x=iota:f32:2x2 -o p.png");
+    FC_EXPECT_CONTAINS(sh.err, "integers or floats from 0 to 1, not from c64[2, 2]");
     shell_close(&sh);
 }
 

@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/cli/png.h"
 
+#include <math.h>
 #include <png.h>
 #include <setjmp.h>
 
@@ -176,10 +177,10 @@ fusec_status fc_png_check(const fc_array *a, const char *path, fc_error *e) {
     if (a->shape[0] < 1 || a->shape[1] < 1 || a->shape[0] > SIDE_MAX || a->shape[1] > SIDE_MAX)
         return fc_fail(e, FUSEC_IO, "%s: a PNG image has 1 to 1,000,000 rows and columns, not %s",
                        name, type);
-    if (a->dtype == FUSEC_U8 || a->dtype == FUSEC_BOOL || fc_is_float(a->dtype)) return FUSEC_OK;
+    if (!fc_is_complex(a->dtype)) return FUSEC_OK;
     return fc_fail(e, FUSEC_IO,
-                   "%s: a PNG image is written from u8, bool or floats from 0 to 1, not from %s\n"
-                   "  help: u8(x) in the program says what is meant",
+                   "%s: a PNG image is written from bool, integers or floats from 0 to 1, not from "
+                   "%s\n  help: abs(x) or angle(x) in the program says what is meant",
                    name, type);
 }
 
@@ -188,8 +189,34 @@ static double element(const fc_array *a, int64_t i) {
     case FUSEC_F16: return (double)fc_half_to_float(((const uint16_t *)a->data)[i]);
     case FUSEC_BF16: return (double)fc_bf16_to_float(((const uint16_t *)a->data)[i]);
     case FUSEC_F32: return (double)((const float *)a->data)[i];
-    default: return ((const double *)a->data)[i];
+    case FUSEC_F64: return ((const double *)a->data)[i];
+    case FUSEC_I8: return ((const int8_t *)a->data)[i];
+    case FUSEC_I16: return ((const int16_t *)a->data)[i];
+    case FUSEC_I32: return ((const int32_t *)a->data)[i];
+    case FUSEC_I64: return (double)((const int64_t *)a->data)[i];
+    case FUSEC_U16: return ((const uint16_t *)a->data)[i];
+    case FUSEC_U32: return ((const uint32_t *)a->data)[i];
+    case FUSEC_U64: return (double)((const uint64_t *)a->data)[i];
+    default: return ((const uint8_t *)a->data)[i];
     }
+}
+
+/* What is black and what is white: of integers that are no bytes the least and the greatest. */
+typedef struct tones {
+    double black, white;
+} tones;
+
+static tones tones_of(const fc_array *a, int64_t count) {
+    tones t = {0, a->dtype == FUSEC_U8 ? 255 : 1};
+    if (!fc_is_int(a->dtype) || a->dtype == FUSEC_U8 || a->dtype == FUSEC_BOOL) return t;
+    t = (tones){INFINITY, -INFINITY};
+    for (int64_t i = 0; i < count; i++) {
+        const double v = element(a, i);
+        t.black = v < t.black ? v : t.black;
+        t.white = v > t.white ? v : t.white;
+    }
+    if (t.black == t.white) t.white++; /* one tone: black */
+    return t;
 }
 
 int64_t fc_png_clipped(const fc_array *a) {
@@ -204,18 +231,12 @@ int64_t fc_png_clipped(const fc_array *a) {
     return n;
 }
 
-static void make_row(const fc_array *a, int64_t start, int64_t n, png_bytep row) {
+static void make_row(const fc_array *a, tones t, int64_t start, int64_t n, png_bytep row) {
     for (int64_t i = 0; i < n; i++) {
-        if (a->dtype == FUSEC_U8) {
-            row[i] = ((const uint8_t *)a->data)[start + i];
-        } else if (a->dtype == FUSEC_BOOL) {
-            row[i] = ((const uint8_t *)a->data)[start + i] ? 255 : 0;
-        } else {
-            double v = element(a, start + i);
-            if (!(v > 0)) v = 0; /* nan too */
-            if (v > 1) v = 1;
-            row[i] = (png_byte)(v * 255 + 0.5);
-        }
+        double v = (element(a, start + i) - t.black) / (t.white - t.black);
+        if (!(v > 0)) v = 0; /* nan too */
+        if (v > 1) v = 1;
+        row[i] = (png_byte)(v * 255 + 0.5);
     }
 }
 
@@ -227,8 +248,9 @@ static void write_rows(png_job *j, const fc_array *a) {
     png_set_IHDR(j->png, j->info, (png_uint_32)a->shape[1], (png_uint_32)a->shape[0], 8, type,
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(j->png, j->info);
+    const tones t = tones_of(a, a->shape[0] * n);
     for (int64_t y = 0; y < a->shape[0]; y++) {
-        make_row(a, y * n, n, j->row);
+        make_row(a, t, y * n, n, j->row);
         png_write_row(j->png, j->row);
     }
     png_write_end(j->png, j->info);
