@@ -41,6 +41,16 @@ static const struct {
      "build/bin/fusec -q -d interp -e 'abs(mean(f32(x)) - mean(f32(y))) < 1' x=soft.png "
      "y=examples/data/portrait.npy | grep True",
      NULL},
+    /* no heat is lost; a picture of the set is the same upside down but for the row between */
+    {"heat",
+     "build/bin/fusec run examples/heat.fuse img=examples/data/portrait.npy steps=20 -o warm.png",
+     "build/bin/fusec -q -d interp -e 'abs(mean(f32(x)) - mean(f32(y))) < 1' x=warm.png "
+     "y=examples/data/portrait.npy | grep True",
+     NULL},
+    {"mandelbrot", "build/bin/fusec run examples/mandelbrot.fuse h=90 w=160 -o mandelbrot.png",
+     "build/bin/fusec -q -d interp -e 'all(x[1:] == flip(x[1:], axis=0)) and x[45, 80] == 0' "
+     "x=mandelbrot.png | grep True",
+     NULL},
     {"check", "build/bin/fusec check examples/softmax.fuse", NULL,
      "softmax(x: T[..., n]) -> T[..., n]\n    needs T to be a float\n"},
     {"explain", "build/bin/fusec explain examples/softmax.fuse x=rand:f32:4096x1024", NULL,
