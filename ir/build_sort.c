@@ -146,15 +146,26 @@ fc_node fc_build_sort(fc_graph *g, fc_node x, int64_t axis, bool down) {
     return fc_build_take_inside(g, x, fc_build_argsort(g, x, axis, down), (uint32_t)axis);
 }
 
+fc_node fc_build_argsort_part(fc_graph *g, fc_node x, int64_t axis, bool down, int64_t first,
+                              fc_dim count) {
+    if (!find_axis(g, x, &axis)) return FC_NONODE;
+    const fc_dim n = fc_axis(g, x, (uint32_t)axis), zero = fc_dim_const(&g->dims, 0);
+    if (fc_require(g, FC_CHECK_GE, fc_dim_const(&g->dims, first), zero, FUSEC_SLICE_RANGE,
+                   "a part of an order that begins before it") ||
+        fc_require(g, FC_CHECK_GE, count, zero, FUSEC_SLICE_RANGE,
+                   "a negative number of elements") ||
+        fc_require(g, FC_CHECK_GE, n, fc_dim_add(&g->dims, count, fc_dim_const(&g->dims, first)),
+                   FUSEC_SLICE_RANGE, "a part of an order that has fewer elements"))
+        return FC_NONODE;
+    return positions(g, x, axis, down, (window){i64(g, first), count});
+}
+
 bool fc_build_topk(fc_graph *g, fc_node x, fc_dim k, int64_t axis, fc_node out[2]) {
     if (!find_axis(g, x, &axis)) return false;
-    const fc_dim n = fc_axis(g, x, (uint32_t)axis);
-    if (fc_require(g, FC_CHECK_GE, k, fc_dim_const(&g->dims, 0), FUSEC_SLICE_RANGE,
-                   "topk() of a negative number of elements") ||
-        fc_require(g, FC_CHECK_GE, n, k, FUSEC_SLICE_RANGE,
+    if (fc_require(g, FC_CHECK_GE, fc_axis(g, x, (uint32_t)axis), k, FUSEC_SLICE_RANGE,
                    "topk() gives more elements than the axis has"))
         return false;
-    out[1] = positions(g, x, axis, true, (window){i64(g, 0), k});
+    out[1] = fc_build_argsort_part(g, x, axis, true, 0, k);
     out[0] = fc_build_take_inside(g, x, out[1], (uint32_t)axis);
     return !g->error.code;
 }
@@ -225,8 +236,12 @@ fc_node fc_build_quantile(fc_graph *g, fc_node x, fc_node q, int64_t axis) {
     const fc_node two = fc_build_take_inside(g, x, p, (uint32_t)axis);
     const fc_node a = element(g, two, axis, 0), b = element(g, two, axis, 1);
     const fc_node part = fc_build_cast(g, op(g, FC_OP_sub, at, low), t);
-    fc_node r = op(g, FC_OP_add, a, op(g, FC_OP_mul, op(g, FC_OP_sub, b, a), part));
-    /* infinities */
+    const fc_node by = op(g, FC_OP_sub, b, a),
+                  rest = op(g, FC_OP_sub, fc_build_number(g, t, 1), part);
+    fc_node r = op(g, FC_OP_add, a, op(g, FC_OP_mul, by, part));
+    /* infinities, and what is further apart than a float can say */
+    r = where(g, fc_build_op(g, FC_OP_isinf, by, FC_NONODE, FC_NONODE),
+              op(g, FC_OP_add, op(g, FC_OP_mul, a, rest), op(g, FC_OP_mul, b, part)), r);
     const fc_node first = op(g, FC_OP_eq, part, fc_build_number(g, t, 0));
     r = where(g, op(g, FC_OP_logical_or, first, op(g, FC_OP_eq, a, b)), a, r);
     const fc_node nan = fc_build_op(g, FC_OP_isnan, x, FC_NONODE, FC_NONODE);

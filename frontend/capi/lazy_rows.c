@@ -176,6 +176,13 @@ static fusec_value argsort(const fc_lazy_call *c) {
     return fusec_argsort(c->v[0], c->axis, c->a->mode != 0);
 }
 
+static fusec_value argsort_part(const fc_lazy_call *c) {
+    fc_graph *g = &c->g->ir;
+    return fc_value(c->g,
+                    fc_build_argsort_part(g, c->v[0].node, c->axis, c->a->mode != 0, c->a->start[0],
+                                          fc_dim_const(&g->dims, c->a->step[0])));
+}
+
 static fusec_value searchsorted(const fc_lazy_call *c) {
     return fusec_searchsorted(c->v[0], c->v[1], c->a->mode != 0);
 }
@@ -309,6 +316,8 @@ static const fc_lazy_row rows[FC_OPS_WITH_COMPOSITES] = {
                          "in order along axes[0]; mode 1: from the largest on"},
     [FC_OP_ARGSORT_AXIS] = {argsort, 1, AXIS, "argsort",
                             "positions in order along axes[0]; mode 1: from the largest on"},
+    [FC_OP_ARGSORT_PART] = {argsort_part, 1, AXIS | START | STEP, "argsort_part",
+                            "step[0] of these, from place start[0] on"},
     [FC_OP_SEARCH_SORTED] = {searchsorted, 2, 0, "searchsorted",
                              "how many of a sorted array are less; mode 1: or equal"},
     [FC_OP_SCATTER_TO] = {scatter, 3, AXIS, "scatter",

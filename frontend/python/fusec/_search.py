@@ -191,8 +191,11 @@ def top_k(x, k, /, *, axis=-1, mode="largest"):
     """(the k largest, or smallest, elements along an axis, their indices)"""
     x = asarray(x)
     axis = take_axis(axis, x.ndim)
-    i = argsort(x, axis=axis, descending=mode == "largest")
-    i = i[(slice(None),) * axis + (slice(0, k),)]
+    if _is_complex(x):
+        i = argsort(x, axis=axis, descending=mode == "largest")[(slice(None),) * axis + (slice(0, k),)]
+    else:
+        k = min(operator.index(k), int(x.shape[axis]))
+        i = _core.op("argsort_part", (_one_zero(x),), (axis,), (0,), (k,), mode=int(mode == "largest"))
     return take_along_axis(x, i, axis=axis), i
 
 
@@ -203,16 +206,22 @@ def _ranked(x, q, axis, keepdims):
     axes = take_axes(axis, x.ndim)
     kept = tuple(k for k in range(x.ndim) if k not in axes)
     flat = permute_dims(x, (*kept, *axes))
-    flat = sort(reshape(flat, (*[x.shape[k] for k in kept], -1)))
+    flat = reshape(flat, (*[x.shape[k] for k in kept], -1))
     if isinstance(flat.shape[-1], int) and not flat.shape[-1]:  # of no elements
         return full(tuple(1 if k in axes else n for k, n in enumerate(x.shape) if keepdims or k in kept), float("nan"), dtype=x.dtype)
     at = q * (flat.shape[-1] - 1)
     low = math.floor(at)
     part = at - low
-    a = flat[..., low]
-    b = flat[..., min(low + 1, operator.index(flat.shape[-1]) - 1)]
-    r = a if part == 0 else a + (b - a) * part if part < 0.5 else b - (b - a) * (1 - part)
-    r = _core.rows["where"][3](flat[..., -1] != flat[..., -1], float("nan"), r)
+    where = _core.rows["where"][3]
+    last = operator.index(flat.shape[-1]) - 1
+    two = take_along_axis(flat, _core.op("argsort_part", (flat,), (flat.ndim - 1,), (low,), (min(2, last - low + 1),)), axis=-1)
+    a, b = two[..., 0], two[..., -1]
+    r = a
+    if part:
+        r = a + (b - a) * part if part < 0.5 else b - (b - a) * (1 - part)
+        r = where(_core.rows["isinf"][3](b - a), a * (1 - part) + b * part, r)
+        r = where(a == b, a, r)
+    r = where((flat != flat).any(axis=-1), float("nan"), r)
     return reshape(r, tuple(1 if k in axes else x.shape[k] for k in range(x.ndim))) if keepdims else r
 
 

@@ -96,3 +96,18 @@ def test_products(dtype):
         same(fx.tensordot(x, x, axes=((0,), (0,))), np.tensordot(a, a, axes=((0,), (0,))), 1e-3)
     stack = fx.stack([x, x + x]) @ x.T
     assert stack.shape == (2, 6, 6) and fx._core.depth((x @ x.T) * 2) > 1 or dtype == "bool"
+
+
+def test_parts_of_an_order():
+    inf = np.inf
+    for a in ([1, inf], [-inf, -1], [1, 2, inf], [inf, inf], [3e38, -3e38], [1, np.nan, 2]):
+        a = np.array(a, np.float32)
+        with np.errstate(invalid="ignore", over="ignore"):
+            same(fx.median(fx.asarray(a)), np.median(a.astype("f8")).astype("f4"))
+    for n, k in ((1, 1), (17, 0), (17, 17), (5000, 40)):
+        a = np.random.default_rng(n).integers(0, 50, (3, n)).astype(np.int32)
+        for mode, key in (("largest", -a), ("smallest", a)):
+            at = np.argsort(key, axis=1, kind="stable")[:, :k]
+            v, i = fx.top_k(fx.asarray(a), k, mode=mode)
+            same(i, at)
+            same(v, np.take_along_axis(a, at, 1))
