@@ -6,6 +6,7 @@
 #include "tests/support/capi.h"
 #include "tests/support/cuda_host.h"
 #include "tests/support/fake_machine.h"
+#include "tests/support/faults.h"
 #include "tests/support/shell.h"
 #include "tests/support/test.h"
 
@@ -335,6 +336,49 @@ FC_TEST(sort, parts_in_host_memory) {
     free(some);
     free(at);
     free(some_at);
+}
+
+/* Memory is short in a part of the order: it says so, nothing is lost, and the next try is right.
+ */
+enum { SCARCE = 5000, SCARCE_GIVEN = 30 };
+
+typedef struct scarce {
+    fc_device *d;
+    uint32_t keys[SCARCE], sorted[SCARCE_GIVEN];
+    int64_t positions[SCARCE_GIVEN];
+} scarce;
+
+static bool ready_scarce(fault_run *r) {
+    scarce *s = r->state;
+    make_keys((char *)s->keys, 4, SCARCE, false);
+    return fc_rig("interp", 1, &s->d) != NULL;
+}
+
+static fusec_status act_scarce(fault_run *r) {
+    scarce *s = r->state;
+    const fc_sort_rows x = {.keys = s->keys,
+                            .bytes = 4,
+                            .rows = 1,
+                            .n = SCARCE,
+                            .first = 100,
+                            .given = SCARCE_GIVEN,
+                            .sorted = s->sorted,
+                            .positions = s->positions};
+    FC_TRY(fc_select_host((fc_host_device *)s->d, &r->heap.alloc, &x, &r->e));
+    int64_t wrong = 0;
+    for (int i = 0; i < SCARCE_GIVEN; i++) {
+        int64_t less = 0;
+        for (int k = 0; k < SCARCE; k++) less += s->keys[k] < s->sorted[i];
+        wrong += less != 100 + i || s->keys[s->positions[i]] != s->sorted[i];
+    }
+    FC_EXPECT_EQ_I64(wrong, 0);
+    return FUSEC_OK;
+}
+
+FC_TEST(sort, parts_where_memory_is_short) {
+    static const fault_scene scene = {
+        .name = "part", .state_bytes = sizeof(scarce), .ready = ready_scarce, .act = act_scarce};
+    fault_scene_run(&scene);
 }
 
 /* ---- the kernels of a GPU, on the host: tiles that run side by side wait for each other ---------
