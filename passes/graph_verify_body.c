@@ -130,10 +130,27 @@ fc_reason fc_verify_loop(const fc_graph *g, const fc_ninfo *n) {
     return NULL;
 }
 
+/* What a SORT of a part of the order gives: see ops.h. */
+static bool is_window(const fc_graph *g, const fc_ninfo *n, const fc_ninfo *key,
+                      const fc_ninfo *first) {
+    const uint32_t rank = fc_list_len(g, n->shape);
+    int64_t count;
+    if (first->dtype != FUSEC_I64 || first->shape || rank != fc_list_len(g, key->shape) ||
+        memcmp(fc_list_at(g, n->shape), fc_list_at(g, key->shape), (rank - 1) * sizeof(int64_t)))
+        return false;
+    return (first->op == FC_OP_CONST && !first->attr) ||
+           (fc_dim_is_const(&g->dims, (fc_dim)fc_list_at(g, n->shape)[rank - 1], &count) &&
+            count <= FC_SORT_WINDOW);
+}
+
 fc_reason fc_verify_sort(const fc_graph *g, const fc_ninfo *n) {
-    if (n->nops != 1 || fc_at(g, n->src[0])->op != FC_OP_LIST || fc_at(g, n->src[0])->nops != 1)
+    fc_node in[2] = {FC_NONODE, FC_NONODE};
+    const bool part = n->shape != 0;
+    if (n->nops != 1 || fc_at(g, n->src[0])->op != FC_OP_LIST ||
+        fc_value_list(g, n->src[0], in, 2) != 1u + part)
         return "it does not sort one array";
-    const fc_ninfo *key = fc_at(g, fc_at(g, n->src[0])->src[0]);
+    const fc_ninfo *key = fc_at(g, in[0]);
+    if (part && !is_window(g, n, key, fc_at(g, in[1]))) return "its part of the order is none";
     if (!fc_is_int((fusec_dtype)key->dtype) || fc_is_signed((fusec_dtype)key->dtype) ||
         key->dtype == FUSEC_BOOL)
         return "its keys are no unsigned integers";
