@@ -289,19 +289,34 @@ def _reduction(name, args, keywords):
     return _Value(r, kind=_KIND_OF_CODE[r._code])
 
 
-def _compute(n, values):
+OPERATORS = {"and": "bit_and", "or": "bit_or", "xor": "bit_xor"}  # numexpr's names of some, and ours
+
+
+def part_value(n, args, values):
+    """The value of a part of an expression, of those of its own parts."""
     if n.kind == "constant":
         return _Value(constant=n.value, kind="none" if n.value is None else None)
     if n.kind == "name":
         return values[n.value]
-    args = [_compute(c, values) for c in n.children]
     if n.kind == "call":
-        return _operator(n.value, args)
+        return _operator(OPERATORS.get(n.value, n.value), args)
     if n.kind == "function":
         if n.value not in functions:
             raise TypeError(f"'{n.value}' is no function of an expression")
         return _function(n.value, args, {k: _compute(c, values) for k, c in n.keywords})
     return _function(n.value, args, {})  # .real, .imag
+
+
+def _compute(n, values):
+    return part_value(n, [_compute(c, values) for c in n.children], values)
+
+
+def without_elements(name, type_):
+    """A variable of one of numexpr's types, for looking at kinds."""
+    kind = _TYPE_KINDS.get(type_)
+    if kind is None:
+        raise NotImplementedError(f"{name}: {getattr(type_, '__name__', type_)} is not supported by fusec.numexpr")
+    return _Value(_core.full(_CODES[kind], False if kind == "bool" else 0, (0,)), kind=kind)
 
 
 # ---- NumExpr --------------------------------------------------------------------------------------
@@ -376,7 +391,7 @@ class NumExpr:
     """A compiled expression, called with arrays in the order of the signature."""
 
     def __init__(self, ex, signature=(), sanitize=True, **kwargs):
-        self.tree = _read(ex, sanitize) if isinstance(ex, str) else _as_node(ex)
+        self.tree = read(ex, sanitize) if isinstance(ex, str) else _as_node(ex)
         found = tuple(sorted(_variables(self.tree)))
         self.input_names = tuple(n for n, _ in signature) or found
         self.signature = tuple(t for _, t in signature)
@@ -406,6 +421,10 @@ class NumExpr:
         """The value, as a NumPy array or in `out`."""
         if len(args) != len(self.input_names):
             raise ValueError(f"{len(self.input_names)} arrays are needed, {len(args)} were given")
+        return self.of_taken([_argument(a) for a in args], out, casting)
+
+    def of_taken(self, args, out, casting):
+        """The value of arguments that are NumPy's arrays, ours and numbers."""
         if not args:
             return self._constant(out, casting)
         if out is None:
@@ -464,7 +483,7 @@ def _constants(n, found=None):
 # ---- the functions --------------------------------------------------------------------------------
 
 
-def _read(ex, sanitize=True):
+def read(ex, sanitize=True):
     if not isinstance(ex, str):
         raise ValueError("must specify expression as a string")
     try:
@@ -524,7 +543,7 @@ def _arguments(names, local_dict, global_dict, frame):
 
 def getExprNames(text, context, sanitize=True):
     """The names of variables, in order, and whether MKL's functions are used: never."""
-    return sorted(_variables(_read(text, sanitize))), False
+    return sorted(_variables(read(text, sanitize))), False
 
 
 def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="same_kind",
@@ -534,7 +553,7 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     args = _arguments(c.input_names, local_dict, global_dict, sys._getframe(max(_frame_depth - 2, 1)))
     if not disable_cache:
         _last.value = (c, casting, None if out is None else weakref.ref(out))
-    return c.run(*args, out=out, casting=casting)
+    return c.of_taken(args, out, casting)
 
 
 def validate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe",
@@ -558,7 +577,7 @@ def re_evaluate(local_dict=None, global_dict=None, _frame_depth=2):
     c, casting, out = last
     args = _arguments(c.input_names, local_dict, global_dict, sys._getframe(max(_frame_depth - 1, 1)))
     out = None if out is None else out()
-    return c.run(*args, out=out, casting=casting)
+    return c.of_taken(args, out, casting)
 
 
 def disassemble(nex):
@@ -643,12 +662,16 @@ def _module(name, **names):
     return m
 
 
-necompiler = _module("necompiler", getType=getType, int_=int_, long_=long_, double=double,
+from ._numexpr_tree import expressionToAST, getContext, stringToExpression, typeCompileAst  # noqa: E402
+
+necompiler = _module("necompiler", stringToExpression=stringToExpression, expressionToAST=expressionToAST,
+                     typeCompileAst=typeCompileAst, getContext=getContext,
+                     typecode_to_kind={**{k[0]: k for k in KINDS}, "n": "none", "s": "str"}, getType=getType, int_=int_, long_=long_, double=double,
                      NumExpr=NumExpr, evaluate=evaluate, re_evaluate=re_evaluate, validate=validate,
                      getExprNames=getExprNames, disassemble=disassemble)
 expressions = _module("expressions", functions=functions, E=E, ConstantNode=ConstantNode,
                       ExpressionNode=ExpressionNode)
-interpreter = _module("interpreter", MAX_THREADS=MAX_THREADS, use_vml=False)
+interpreter = _module("interpreter", NumExpr=NumExpr, MAX_THREADS=MAX_THREADS, use_vml=False)
 utils = _module("utils", detect_number_of_cores=detect_number_of_cores, _init_num_threads=_init_num_threads,
                 set_num_threads=set_num_threads, get_num_threads=get_num_threads,
                 set_vml_num_threads=set_vml_num_threads, get_vml_num_threads=get_vml_num_threads,

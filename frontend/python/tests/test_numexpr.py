@@ -94,6 +94,34 @@ def test_names_and_errors():
     np.testing.assert_array_equal(ne.evaluate("a + 1", out=big), [a + 1, a + 1])
 
 
+def test_trees_that_pytables_reads():
+    """Conditions as tables/conditions.py takes them apart; its tests of queries and expressions pass with this module."""
+    types = {"a": np.double, "b": np.int32, "n": np.int64, "t": bool, "f": float}
+    tree = lambda text: ne.necompiler.stringToExpression(text, types, {})
+    t = tree("(a > -10) & ~t")
+    assert (t.astType, t.value, t.astKind) == ("op", "and", "bool")
+    more, never = t.children
+    assert (more.value, more.children[0].astType, more.children[0].value) == ("gt", "variable", "a")
+    assert (more.children[1].astType, more.children[1].value) == ("constant", -10)
+    assert (never.value, never.children[0].astKind) == ("invert", "bool")
+    for text, kind in (("b + 1", "int"), ("b + n", "long"), ("f * b", "float"), ("sin(b)", "double"), ("where(t, f, a)", "double")):
+        assert tree(text).astKind == kind
+        assert ne.necompiler.typeCompileAst(ne.necompiler.expressionToAST(tree(text))).astKind == kind
+    a, b = np.array([-11.0, 1, 2]), np.array([False, True, False])
+    assert ne.necompiler.NumExpr(t, [("t", bool), ("a", np.double)])(b, a).tolist() == [False, False, True]
+    class Rows(list):  # an array of a file is a sequence to NumPy
+        pass
+
+    assert ne.NumExpr("a * 2", [("a", np.double)])(Rows([1.5])).tolist() == [3]
+    for bad, error in (("t > 1j", NotImplementedError), ("s == a", NotImplementedError), ("a &", SyntaxError)):
+        with pytest.raises(error):
+            ne.necompiler.stringToExpression(bad, {**types, "s": str}, {})
+    settings = {"optimization": "none"}
+    assert ne.necompiler.getContext(settings)["optimization"] == "none" and not settings
+    with pytest.raises(ValueError):
+        ne.necompiler.getContext({"speed": 3})
+
+
 def test_evaluate_by_numpys_rules():
     import fusec as fx
 
