@@ -218,7 +218,9 @@ static bool parts_fit(fc_graph *g, uint32_t n, const fc_node *parts, uint32_t ax
                         (unsigned)i, (long long)diff);
                 return false;
             }
-            if (fc_require(g, FC_CHECK_EQ, a, b, FUSEC_INPUT_SHAPE, NULL)) return false;
+            if (fc_require(g, FC_CHECK_EQ, a, b, FUSEC_INPUT_SHAPE,
+                           "concat of arrays that differ along another axis"))
+                return false;
         }
     }
     return true;

@@ -233,7 +233,8 @@ static bool same_count(fc_graph *g, uint32_t ra, fc_dim *sa, uint32_t rb, fc_dim
     int64_t diff;
     if (a != FC_DIM_NONE && b != FC_DIM_NONE && fc_dim_diff(&g->dims, a, b, &diff) && diff)
         return false;
-    return fc_require(g, FC_CHECK_EQ, a, b, FUSEC_INPUT_SHAPE, NULL) == FUSEC_OK;
+    return fc_require(g, FC_CHECK_EQ, a, b, FUSEC_INPUT_SHAPE,
+                      "reshape keeps the number of elements") == FUSEC_OK;
 }
 
 fc_node fc_build_reshape(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape) {

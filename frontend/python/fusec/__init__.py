@@ -29,8 +29,12 @@ from ._functions import *  # noqa: F401,F403
 from ._shape import *  # noqa: F401,F403
 from ._reduce import *  # noqa: F401,F403
 from ._linear import *  # noqa: F401,F403
+from ._positions import *  # noqa: F401,F403
 from ._search import *  # noqa: F401,F403
+from ._skipping import *  # noqa: F401,F403
+from ._samples import *  # noqa: F401,F403
 from ._numpy import *  # noqa: F401,F403
+from ._writing import *  # noqa: F401,F403
 from ._namespace import VERSION as __array_api_version__
 from ._namespace import __array_namespace_info__
 from ._grad import *  # noqa: F401,F403

@@ -48,6 +48,7 @@ def is_numpy(x):
 
 
 _registered = False
+_taken = set()  # NumPy's dtypes that the extension reads as they are
 
 
 def use_numpy():
@@ -64,6 +65,7 @@ def use_numpy():
         dtypes = tuple(_dtypes.numpy_dtype(c) if c != _dtypes.BF16 or bf16 >= 0 else np.dtype("V2")
                        for c in range(len(DTYPES)))
         _core.use_numpy(np.empty, dtypes, bf16)
+        _taken.update(d for d in dtypes if d.kind != "V")
         _registered = True
     return np
 
@@ -71,11 +73,14 @@ def use_numpy():
 def _plain_numpy(a):
     """A NumPy array that the extension can read: aligned, of this machine's byte order."""
     np = use_numpy()
+    if type(a) is np.ndarray and a.dtype in _taken and a.flags.carray and a.ndim <= 32:
+        return a
     a = np.asarray(a)
     if a.dtype.name not in _dtypes._BY_NAME:
-        what = "of Python objects, perhaps ragged lists," if a.dtype == object else ""
-        raise TypeError(f"an array {what} of dtype {a.dtype} can't be taken: fusec has "
-                        f"{', '.join(_dtypes.NAMES)}")
+        hint = {"O": "; of Python objects, as ragged lists give them, make numbers first", "g": "; astype('float64') first",
+                "G": "; astype('complex128') first", "M": "; view('int64') first", "m": "; view('int64') first"}
+        raise TypeError(f"an array of dtype {a.dtype} can't be taken: fusec has {', '.join(_dtypes.NAMES)}"
+                        f"{hint.get(a.dtype.char, '')}")
     if not a.dtype.isnative:
         a = a.astype(a.dtype.newbyteorder("="))
     aligned = a.flags.aligned if a.size else a.ctypes.data % a.itemsize == 0
@@ -158,6 +163,8 @@ def _of_list(x):
             raise ValueError("this list can't become an array: its parts have different lengths")
         shape.append(n)
         flat = [k for part in flat for k in part]
+    if isinstance(x, range):
+        shape, flat = [len(x)], list(x)
     if any(not isinstance(k, (bool, int, float)) for k in flat):
         raise TypeError("a list of something else than numbers can't become an array")
     whole = bool(flat) and all(isinstance(k, int) for k in flat)
@@ -167,7 +174,9 @@ def _of_list(x):
 
 
 def _of_object(x):
-    if isinstance(x, (list, tuple)):
+    if is_numpy(x):
+        return _of_numpy(x)
+    if isinstance(x, (list, tuple, range)):
         if _has_arrays(x):
             from ._shape import stack
 
@@ -180,11 +189,11 @@ def _of_object(x):
             return _of_numpy(np.array(x))
         except ValueError as e:
             raise ValueError(f"this list can't become an array: {e}") from None
-    if not is_numpy(x) and is_foreign(x):
+    if is_foreign(x):
         return _of_foreign(x, False)
-    if hasattr(x, "__dlpack__") and not is_numpy(x):
+    if hasattr(x, "__dlpack__"):
         return from_dlpack(x)
-    if is_numpy(x) or hasattr(x, "__array__") or hasattr(x, "__array_interface__"):
+    if hasattr(x, "__array__") or hasattr(x, "__array_interface__"):
         return _of_numpy(x)
     try:
         r = _placed_copy(memoryview(x)) if not isinstance(x, (str, bytes)) else None
@@ -297,7 +306,8 @@ def borrow(x, /):
     if is_numpy(x):
         plain = _plain_numpy(x)
         if plain is not x and not use_numpy().shares_memory(plain, x):
-            raise ValueError("this memory can't be shared: it is not aligned, or of another byte order")
+            raise ValueError("this memory can't be shared: its elements are not aligned, not whole elements apart, or of "
+                             "another byte order")
         return _of_numpy(plain, share=True)
     r = _core.borrow(memoryview(x))
     if r is None:

@@ -37,6 +37,11 @@ class use_device:
 
     def __enter__(self):
         self._before = _core.new_on(self._number)
+        try:
+            _core.arange(1)  # a device that is not there says so here
+        except Exception:
+            _core.new_on(self._before)
+            raise
         return self
 
     def __exit__(self, *exception):

@@ -44,5 +44,15 @@ class Explanation:
         return f"<table><tr>{head}</tr>{rows}</table>"
 
 
+class Computed(Explanation):
+    """Of a value that is there: no kernels."""
+
+    def __init__(self, text):
+        self.text, self.data, self.kernels, self._source = text, {"kernels": []}, [], None
+
+    def _repr_html_(self):
+        return f"<pre>{escape(self.text)}</pre>"
+
+
 def escape(x):
     return str(x).replace("&", "&amp;").replace("<", "&lt;")

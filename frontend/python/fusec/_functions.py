@@ -12,7 +12,7 @@ from ._create import asarray, astype, use_numpy
 from ._dtypes import BOOL, C64, C128, DTYPES, F16, F64, I8, I32, U8, U64
 from ._errors import DtypeError
 from ._into import into
-from ._search import nonzero
+from ._positions import nonzero
 from ._shape import concat, take_axis
 
 _rows = _core.rows
@@ -155,7 +155,7 @@ def where(condition, x=None, y=None, /):
     [1, 2]
     """
     if x is None and y is None:
-        return nonzero(asarray(condition))
+        return nonzero(condition)
     return _where(condition, x, y)
 
 

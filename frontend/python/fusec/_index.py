@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """x[key] and x[key] = value.
 
-Slices, integers, None, ... and arrays of indices fuse with what is around them; so do assignments to
-slices. Masks, whose results have as many elements as are true, and assignments to indices go through
-NumPy on the host.
+All of it fuses with what is around it: slices, integers, None, ..., arrays of indices, and assignments to them. A
+mask is replaced by the places where it is true, which are found at once, since their number is the shape of the
+result; not so in an assignment of what is the same at all of them.
 """
 
 import operator
+import sys
 
 from . import _core, _host
 from ._array import Array
@@ -14,8 +15,9 @@ from ._device import beside
 from ._dtypes import C64, F16
 from ._create import asarray, is_numpy
 from ._errors import IndexRangeError, TraceError
+from ._positions import positions
 from ._search import from_end
-from ._shape import broadcast_arrays, permute_dims
+from ._shape import broadcast_arrays, permute_dims, ravel
 
 
 def _is_mask_or_indices(k):
@@ -27,9 +29,10 @@ def _is_mask_or_indices(k):
 
 
 def _expand(key, rank):
-    """The key as a tuple that has an entry for each axis, and None for each new one."""
+    """The key as a list that has an entry for each axis, one for all axes of a mask, and None for each new one."""
     key = key if isinstance(key, tuple) else (key,)
-    used = sum(1 for k in key if k is not None and k is not Ellipsis)
+    key = [asarray(k) if _is_mask_or_indices(k) and _is_mask(k) else k for k in key]
+    used = sum(k.ndim if isinstance(k, Array) and k._code == 0 else 1 for k in key if k is not None and k is not Ellipsis)
     if sum(1 for k in key if k is Ellipsis) > 1:
         raise IndexRangeError("an index can only have a single ellipsis ('...')", "bad-slice")
     if used > rank:
@@ -100,11 +103,45 @@ def _is_mask(k):
         k)._code == 0
 
 
+def _has_scalar_mask(keys):
+    return any(_is_mask_or_indices(k) and _is_mask(k) and not getattr(k, "ndim", isinstance(k, list)) for k in keys)
+
+
+def _check_mask(mask, shape, axis):
+    for i, n in enumerate(mask.shape):
+        if n != shape[axis + i]:
+            raise IndexRangeError(f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
+                                  f"{shape[axis + i]} but size of corresponding boolean axis is {n}", "index-out-of-range")
+
+
+def _without_masks(x, keys, masks):
+    """(x with the axes of each mask as one, the keys with the places where it is true)"""
+    if _core.tracing() is None:
+        _core.evaluate((x, *masks))  # a mask is often made of x: one kernel for both
+    axis, out = 0, []
+    for k in keys:
+        if isinstance(k, Array) and k._code == 0:
+            _check_mask(k, x.shape, axis)
+            if k.ndim > 1:
+                x = _core.reshape(x, (*x.shape[:axis], _product(k.shape), *x.shape[axis + k.ndim:]))
+            k = positions(ravel(k) if k.ndim > 1 else k)
+        out.append(k)
+        axis += k is not None
+    return x, out
+
+
+def _product(sizes):
+    n = 1
+    for k in sizes:
+        n = n * k
+    return n
+
+
 def _by_indices(x, keys):
     """Arrays of indices among slices. The first reads along its axis; each further one reads, at the
     place of the first, along its own."""
-    where = [a for a, k in enumerate(keys) if not isinstance(k, slice)]
-    rest = [k if isinstance(k, slice) else slice(None) for k in keys]
+    where = [a for a, k in enumerate(keys) if k is not None and not isinstance(k, slice)]
+    rest = [k if k is None or isinstance(k, slice) else slice(None) for k in keys]
     x = _basic(x, rest) if any(k != slice(None) for k in rest) else x
     at = [from_end(asarray(keys[a]), x.shape[a]) for a in where]
     if where != list(range(where[0], where[0] + len(where))):  # apart: NumPy puts them first
@@ -124,12 +161,17 @@ def _by_indices(x, keys):
 @beside
 def getitem(x, key):
     """The elements at a key; see the module."""
+    if type(key) is Array and key._code == 0 and 0 < key.ndim <= x.ndim:
+        x, (at,) = _without_masks(x, (key,), (key,))
+        return _core.op("take", (x, at), (0,))
     keys = key if isinstance(key, tuple) else (key,)
     if not any(_is_mask_or_indices(k) for k in keys):
         return _basic(x, _expand(key, x.ndim))
-    if any(k is None or _is_mask(k) for k in keys):
-        return _host.call("indexing with a mask", operator.getitem, x, key)
-    return _by_indices(x, _expand(key, x.ndim))
+    if _has_scalar_mask(keys):
+        return _host.call("indexing with True or False", operator.getitem, x, key)
+    keys = _expand(key, x.ndim)
+    masks = [k for k in keys if isinstance(k, Array) and k._code == 0]
+    return _by_indices(*(_without_masks(x, keys, masks) if masks else (x, keys)))
 
 
 # ---- assignment -----------------------------------------------------------------------------------
@@ -197,11 +239,16 @@ def _assign_slices(x, keys, v):
     return v if mask is None else _core.rows["where"][3](mask, v, x)
 
 
-def _assign_indices(x, index, v, axis):
-    """Values at the indices of one axis; where an index comes twice, the last one stays."""
+def _assign_indices(x, index, v, axis, mode=0):
+    """Values at the indices of one axis; where an index comes twice, the last one stays (mode 0)."""
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1:])
     v = _core.broadcast(v, shape)
-    return _core.op("scatter", (x, from_end(index, x.shape[axis]), v), (axis,))
+    return _core.op("scatter", (x, from_end(index, x.shape[axis]), v), (axis,), mode=mode)
+
+
+def _updated(x, key, v, mode):
+    where = _index_axis(key, x.ndim)
+    return _assign_indices(x, where[0], v, where[1], mode) if where else put_at(x, places_of(x, key), v, mode)
 
 
 def _index_axis(key, rank):
@@ -227,15 +274,11 @@ _PUTS = {"add": 1, "minimum": 2, "maximum": 3}  # fusec_put
 def update_at(x, ufunc, name, key, *values):
     """ufunc.at(x, key, value): this one object gets a new value. Indices that come twice count twice."""
     check_own(x)
-    where = _index_axis(key, x.ndim) if name in _PUTS and len(values) == 1 and 0 < x._code < C64 else None
-    if where is not None:
-        index, axis = where
+    if name in _PUTS and len(values) == 1 and 0 < x._code < C64:
         whole = isinstance(values[0], int) or isinstance(values[0], float) and x._code >= F16
         v = asarray(values[0], x.dtype) if whole else asarray(values[0])
-        if v._code == x._code:
-            v = _core.broadcast(v, (*x.shape[:axis], *index.shape, *x.shape[axis + 1:]))
-            at = from_end(index, x.shape[axis])
-            _core.replace(x, _core.op("scatter", (x, at, v), (axis,), mode=_PUTS[name]))
+        if _core.promote(v._code, x._code) == x._code:
+            _core.replace(x, _updated(x, key, v.astype(x.dtype, copy=False), _PUTS[name]))
             return
 
     def write(a, k, *b):
@@ -246,42 +289,73 @@ def update_at(x, ufunc, name, key, *values):
     _core.replace(x, _host.call(f"{name}.at", write, x, key, *values))
 
 
+def places_of(x, key):
+    """The places of the flat array that a key names, in the shape of x[key]."""
+    return getitem(_core.reshape(_core.arange(x.size), x.shape), key)
+
+
+def put_at(x, places, v, mode=0):
+    """x with values at places of the flat array; of those that come twice the last one stays (mode 0)."""
+    while v.ndim > places.ndim and isinstance(v.shape[0], int) and v.shape[0] == 1:
+        v = _core.reshape(v, v.shape[1:])
+    v = ravel(_core.broadcast(v, places.shape))
+    return _core.reshape(_core.op("scatter", (ravel(x), ravel(places), v), (0,), mode=mode), x.shape)
+
+
+def _assign_where(x, keys, v, single):
+    """Where the key has one mask besides slices and numbers, and the values do not depend on how many elements
+    are true: a choice at each place. None: it is not so."""
+    masks = [i for i, k in enumerate(keys) if isinstance(k, Array) and k._code == 0]
+    rest = keys[masks[0] + 1:] if masks else []
+    if len(masks) != 1 or any(_is_mask_or_indices(k) for i, k in enumerate(keys) if i != masks[0]):
+        return None
+    if not single and (v.ndim > len(rest) or any(k != slice(None) for i, k in enumerate(keys) if i != masks[0])):
+        return None
+    mask = keys[masks[0]]
+    axis = sum(k is not None for k in keys[:masks[0]])
+    _check_mask(mask, x.shape, axis)
+    basic = _region(x.shape, [*keys[:masks[0]], *[slice(None)] * mask.ndim, *rest])
+    mask = _core.reshape(mask, (*mask.shape, *[1] * (x.ndim - axis - mask.ndim)))
+    return _core.rows["where"][3](mask if basic is None else mask & basic, v, x)
+
+
+def _value_for(x, value):
+    """(the value to assign in the dtype of x, is it one element?)"""
+    if isinstance(value, (bool, int, float)):
+        return asarray(value).astype(x.dtype) if _fits_loosely(value, x) else asarray(value, x.dtype), True
+    v = asarray(value)
+    single = all(isinstance(n, int) and n == 1 for n in v.shape)
+    return (_core.reshape(v, ()) if single else v).astype(x.dtype, copy=False), single
+
+
 def setitem(x, key, value):
     """The value of x with some elements replaced."""
     check_own(x)
     keys = key if isinstance(key, tuple) else (key,)
-    where = _core.rows["where"][3]
-    number = isinstance(value, (bool, int, float))
-    v = value if number else asarray(value)
-    single = number or all(isinstance(n, int) and n == 1 for n in v.shape)
-    if single and not number:
-        v = _core.cast(_core.reshape(v, ()), x._code) if v._code != 0 or x._code == 0 else v
-        if v._code != x._code:
-            v = v.astype(x.dtype)
-    elif number:
-        v = asarray(value).astype(x.dtype) if _fits_loosely(value, x) else asarray(value, x.dtype)
-    masks = [k for k in keys if _is_mask_or_indices(k)]
-    where_at = _index_axis(key, x.ndim) if masks else None
-    if where_at is not None:
-        return _assign_indices(x, where_at[0], v.astype(x.dtype, copy=False), where_at[1])
-    if not masks and not single:
-        return _assign_slices(x, _expand(key, x.ndim), v.astype(x.dtype, copy=False))
-    if single and not masks:
+    v, single = _value_for(x, value)
+    if not any(_is_mask_or_indices(k) for k in keys):
         keys = _expand(key, x.ndim)
+        if not single:
+            return _assign_slices(x, keys, v)
         mask = _region(x.shape, keys)
-        if mask is None:
-            return _core.broadcast(v, x.shape)
-        return where(mask, v, x)
-    if single and len(keys) == 1 and isinstance(keys[0], Array) and keys[0]._code == 0 and keys[
-            0].shape == x.shape:
-        return where(keys[0], v, x)
+        return _core.broadcast(v, x.shape) if mask is None else _core.rows["where"][3](mask, v, x)
+    if _has_scalar_mask(keys):
+        return _host.call("assignment to True or False", _write, x, key, value)
+    where_at = _index_axis(key, x.ndim)
+    if where_at is not None:
+        return _assign_indices(x, where_at[0], v, where_at[1])
+    chosen = _assign_where(x, _expand(key, x.ndim), v, single)
+    if chosen is not None:
+        return chosen
+    if _core.tracing() is None and not x._device and "numpy" in sys.modules:  # in memory of the host NumPy is faster
+        return _host.call("assignment", _write, x, key, v)
+    return put_at(x, places_of(x, key), v)
 
-    def write(a, k, b):
-        a = a.copy()
-        a[k] = b
-        return a
 
-    return _host.call("assignment of several elements", write, x, key, value)
+def _write(a, key, values):
+    a = a.copy()
+    a[key] = values
+    return a
 
 
 @beside

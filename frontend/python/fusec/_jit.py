@@ -14,15 +14,15 @@ import array
 import functools
 import pickle
 import sys
-import threading
 import types
+from _thread import RLock  # as threading has it, which takes longer to import than half of fusec
 
 from . import _core, _create
 from ._array import Array
 from ._create import asarray, is_numpy
 from ._dtypes import as_code
 from ._errors import DeviceError, Error, IndexNeeded, SizeNeeded, TraceError, ValueNeeded
-from ._explain import Explanation
+from ._explain import Computed, Explanation
 from ._device import name_of, number_of
 from ._foreign import foreign_type, is_foreign
 from ._into import into
@@ -81,11 +81,17 @@ class Leaves:
             elif isinstance(x, complex):
                 a = asarray(x)
                 self._array(a, a._code, 0)
+            elif isinstance(x, type):  # a dtype: its instances may be arrays
+                self.kinds.append(("s", _hashable(x)))
             elif isinstance(x, (memoryview, array.array)) or hasattr(x, "__dlpack__") or hasattr(
                     x, "__array_interface__"):
                 a = _create.borrow(x)
                 self._on(a._device)
                 self._array(a, a._code, a.ndim)
+            elif hasattr(x, "__array__"):  # a column of pandas, a data set of a file
+                found.add(NUMPY)
+                a = _create._plain_numpy(x)
+                self._array(a, as_code(a.dtype), a.ndim)
             else:
                 self.kinds.append(("s", _hashable(x)))
         self.kind = FOREIGN if FOREIGN in found else OURS if OURS in found or not found else NUMPY
@@ -131,7 +137,8 @@ def _hashable(x):
         hash(x)
     except TypeError:
         raise TypeError(f"an argument of type {type(x).__name__} is neither an array nor a number, and "
-                        "what is no array must be hashable: it is part of what is compiled") from None
+                        "what is no array must be hashable: it is part of what is compiled; arrays come in "
+                        "tuples, lists, dicts and named tuples") from None
     return _ById(x) if hasattr(x, "__dict__") and not isinstance(x, (type, types.FunctionType)) else (
         type(x), x)
 
@@ -351,7 +358,7 @@ class Jit(_core.Jit):
             : code.co_argcount + code.co_kwonlyargcount]
         self._programs = {}
         self._ints_static = set()
-        self._lock = threading.RLock()
+        self._lock = RLock()
 
     def __get__(self, instance, owner=None):
         return self if instance is None else types.MethodType(self, instance)
@@ -575,4 +582,6 @@ def explain(x):
     1
     """
     x = asarray(x)
+    if x._trace is None and not _core.depth(x):
+        return Computed(f"{x.dtype.name}{list(x.shape)} on {x.device}: its elements are there, nothing is left to compute")
     return Explanation(lambda as_json: _core.explain(x, as_json))

@@ -4,7 +4,7 @@ Last of the package's imports: everything is there."""
 
 from . import _config, _core, _create, _dtypes, _errors, _foreign, _functions, _host, _index, _interop, _linear
 from . import _namespace, _numpy
-from . import _protocols, _reduce, _search, _shape, _text
+from . import _positions, _protocols, _reduce, _search, _shape, _text, _writing
 from ._array import Array, add_methods
 
 
@@ -76,7 +76,7 @@ class Methods:
 
     def put(self, indices, values, mode="raise"):
         """Gives the elements at indices of the flat array values."""
-        _numpy.put(self, indices, values, mode)
+        _writing.put(self, indices, values, mode)
 
     @property
     def flat(self):
@@ -84,7 +84,7 @@ class Methods:
         return _index.Flat(self)
 
     def compress(self, condition, axis=None):
-        return _numpy.compress(condition, self, axis)
+        return _positions.compress(condition, self, axis)
 
     def choose(self, choices, mode="raise"):
         return _numpy.choose(self, choices, mode=mode)
@@ -104,13 +104,16 @@ class Methods:
 
     strides = property(lambda self: _interop.to_numpy(self).strides, doc="Bytes from element to element, an axis each.")
     flags = property(lambda self: _interop.to_numpy(self).flags, doc="Of its memory, which is read-only.")
+    data = property(memoryview, doc="Its memory, which is read-only.")
+    ctypes = property(lambda self: _interop.to_numpy(self).ctypes, doc="Its memory for C, to be read.")
     base = None  # a value of its own
 
 
 for _module, _names in (
         (_reduce, "sum prod min max mean std var any all argmin argmax cumsum cumprod ptp logsumexp"),
         (_shape, "squeeze swapaxes repeat ravel"),
-        (_search, "argsort take nonzero searchsorted diagonal trace"),
+        (_search, "argsort take searchsorted diagonal trace"),
+        (_positions, "nonzero"),
         (_numpy, "argpartition"),
         (_functions, "clip round")):
     for _name in _names.split():

@@ -1,26 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""NumPy's functions that have no kernels: NumPy computes them on the host (_host.py), and those that write to an
-array give it a new value; a few are written with others and fuse."""
+"""NumPy's functions that have no kernels: NumPy computes them on the host (_host.py); a few are written with others and
+fuse."""
 
-from . import _core, _host
+from . import _host
 from ._array import Array
 from ._create import asarray, use_numpy
 from ._dtypes import DTYPES
 from ._errors import DtypeError
-from ._index import check_own
-from ._reduce import cumprod, cumsum, mean, sum
-from ._shape import broadcast_to, moveaxis
+from ._reduce import mean, sum
+from ._shape import moveaxis
 
 # Named in docs/python.md, too.
 BY_NUMPY = (
-    "apply_along_axis apply_over_axes argpartition argwhere array2string array_repr array_str bincount block choose compress "
-    "convolve corrcoef correlate delete diag_indices ediff1d extract flatnonzero frombuffer fromfunction fromiter geomspace gradient histogram histogram2d "
-    "histogramdd insert interp intersect1d ix_ lexsort logspace nanmedian nanpercentile nanquantile packbits partition "
+    "apply_along_axis apply_over_axes argpartition array2string array_repr array_str block choose "
+    "corrcoef delete diag_indices frombuffer fromfunction fromiter histogram2d "
+    "histogramdd insert intersect1d ix_ lexsort nanmedian nanpercentile nanquantile packbits partition "
     "piecewise polyfit ravel_multi_index resize setdiff1d setxor1d tril_indices trim_zeros triu_indices union1d unique "
     "unpackbits unravel_index unwrap vander").split()
-_WRITING = ("fill_diagonal", "place", "put", "put_along_axis")  # to their first argument
 
-__all__ = [*BY_NUMPY, *_WRITING, "copyto", "putmask", "cov", "iscomplexobj", "isrealobj", "isscalar", "nancumprod", "nancumsum",
+__all__ = [*BY_NUMPY, "cov", "iscomplexobj", "isrealobj", "isscalar",
            "polyval", "trapezoid"]
 
 
@@ -33,52 +31,8 @@ def _delegated(name):
     return f
 
 
-def _written(x, name, *args, **kwargs):
-    """What NumPy's function that writes makes of the elements of x."""
-    if not isinstance(x, Array):
-        raise TypeError(f"{name}() writes to {type(x).__name__}: use NumPy's")
-    check_own(x)
-
-    def write(a, *rest, **more):
-        a = a.copy()
-        getattr(use_numpy(), name)(a, *rest, **more)
-        return a
-
-    _core.replace(x, _host.call(name, write, x, *args, **kwargs))
-
-
-def _writing(name):
-    def f(x, *args, **kwargs):
-        _written(x, name, *args, **kwargs)
-
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"As NumPy's {name}, which NumPy computes on the host; the array gets a new value."
-    return f
-
-
-for _names, _make in ((BY_NUMPY, _delegated), (_WRITING, _writing)):
-    for _name in _names:
-        globals()[_name] = _make(_name)
-
-
-def copyto(dst, src, casting="same_kind", where=True):
-    """Gives the elements of dst, those at `where`, the values of src."""
-    from ._into import _cast
-
-    if not isinstance(dst, Array):
-        raise TypeError(f"copyto() writes to {type(dst).__name__}: use NumPy's")
-    check_own(dst)
-    v = asarray(src, dst.dtype) if isinstance(src, (bool, int, float)) else _cast(asarray(src), dst._code, casting)
-    v = broadcast_to(v, dst.shape)
-    _core.replace(dst, v if where is True else _core.rows["where"][3](where, v, dst))
-
-
-def putmask(x, mask, values):
-    """Gives the elements of x at the mask the values at these places."""
-    if isinstance(values, (bool, int, float)) or asarray(values).shape == x.shape:
-        copyto(x, values, "unsafe", mask)
-    else:
-        _written(x, "putmask", mask, values)
+for _name in BY_NUMPY:
+    globals()[_name] = _delegated(_name)
 
 
 def isscalar(x):
@@ -94,21 +48,6 @@ def iscomplexobj(x):
 def isrealobj(x):
     """Is its dtype not complex?"""
     return not iscomplexobj(x)
-
-
-def _without_nans(x, neutral):
-    x = asarray(x)
-    return _core.rows["where"][3](x != x, neutral, x) if DTYPES[x._code].kind in "fc" else x
-
-
-def nancumsum(x, axis=None, dtype=None, out=None):
-    """Sums of the elements so far, without nans."""
-    return cumsum(_without_nans(x, 0), axis, dtype, out)
-
-
-def nancumprod(x, axis=None, dtype=None, out=None):
-    """Products of the elements so far, without nans."""
-    return cumprod(_without_nans(x, 1), axis, dtype, out)
 
 
 def polyval(p, x):

@@ -5,7 +5,7 @@ depends on elements, which NumPy computes on the host."""
 import math
 import operator
 
-from . import _core, _host, _reduce
+from . import _core, _host
 from ._device import beside
 from ._create import asarray, full, use_numpy, zeros
 from ._into import into
@@ -14,10 +14,9 @@ from ._dtypes import C64, DTYPES, F16, F64, I64, result_type
 from ._shape import concat, flip, moveaxis, permute_dims, ravel, reshape, stack, take_axes, take_axis
 
 __all__ = [
-    "argsort", "diag", "diagonal", "digitize", "isin", "median", "nonzero", "percentile", "quantile", "searchsorted",
+    "argsort", "diag", "diagonal", "digitize", "isin", "median", "percentile", "quantile", "searchsorted",
     "sort", "take", "take_along_axis", "top_k", "trace", "unique_all", "unique_counts",
-    "unique_inverse", "unique_values", "nansum", "nanmean", "nanmax", "nanmin", "nanvar", "nanstd",
-    "nanprod", "nanargmin", "nanargmax", "select", "append",
+    "unique_inverse", "unique_values", "select", "append",
 ]
 
 
@@ -98,14 +97,6 @@ def digitize(x, bins, right=False):
     return searchsorted(bins, x, side="left" if right else "right")
 
 
-def nonzero(x, /):
-    """The indices of elements that are not 0, an array for each axis."""
-    x = asarray(x)
-    if not x.ndim:
-        raise ValueError("nonzero of an array without axes")
-    return _np("nonzero", x)
-
-
 @beside
 def take(x, indices, /, axis=None, out=None, mode="raise"):
     """The elements at indices along an axis; negative ones count from the end. An index outside is an
@@ -118,15 +109,17 @@ def take(x, indices, /, axis=None, out=None, mode="raise"):
     if axis is None:
         x, axis = ravel(x), 0
     axis = take_axis(axis, x.ndim)
-    n = x.shape[axis]
+    return into(_core.op("take", (x, bounded(indices, x.shape[axis], mode)), (axis,)), out)
+
+
+def bounded(indices, n, mode):
+    """Indices of an axis of n elements, what is outside by NumPy's mode."""
     if mode == "raise":
-        indices = from_end(indices, n)
-    elif mode in ("clip", "wrap"):
-        indices = _core.cast(indices, I64)
-        indices = indices % n if mode == "wrap" else _core.rows["minimum"][3](_core.rows["maximum"][3](indices, 0), n - 1)
-    else:
+        return from_end(indices, n)
+    if mode not in ("clip", "wrap"):
         raise ValueError("mode must be 'raise', 'clip' or 'wrap'")
-    return into(_core.op("take", (x, indices), (axis,)), out)
+    indices = _core.cast(indices, I64)
+    return indices % n if mode == "wrap" else _core.rows["minimum"][3](_core.rows["maximum"][3](indices, 0), n - 1)
 
 
 def from_end(indices, n):
@@ -306,76 +299,3 @@ def diag(x, k=0):
     more = [zeros((abs(k),), x.dtype)]
     wide = concat([*more, x] if k > 0 else [x, *more])
     return _core.rows["where"][3](column - row == k, wide[None, :], zeros((), x.dtype))
-
-
-def _skipping(name, neutral, doc):
-    def f(x, axis=None, keepdims=False):
-        x = asarray(x)
-        x = _core.rows["where"][3](x != x, neutral, x) if DTYPES[x._code].kind == "f" else x
-        return getattr(_reduce, name)(x, axis=axis, keepdims=keepdims)
-
-    f.__name__ = f.__qualname__ = "nan" + name
-    f.__doc__ = doc
-    return f
-
-
-nansum = _skipping("sum", 0, "The sum, without nans.")
-nanprod = _skipping("prod", 1, "The product, without nans.")
-
-
-def _extreme_of_numbers(name, neutral):
-    def f(x, axis=None, keepdims=False):
-        x = asarray(x)
-        plain = getattr(_reduce, name)
-        if DTYPES[x._code].kind != "f":
-            return plain(x, axis=axis, keepdims=keepdims)
-        r = plain(_core.rows["where"][3](x != x, neutral, x), axis=axis, keepdims=keepdims)
-        none = _reduce.all(x != x, axis=axis, keepdims=keepdims)
-        return _core.rows["where"][3](none, float("nan"), r)
-
-    f.__name__ = f.__qualname__ = "nan" + name
-    f.__doc__ = f"The {'small' if name == 'min' else 'larg'}est element that is no nan."
-    return f
-
-
-nanmin = _extreme_of_numbers("min", float("inf"))
-nanmax = _extreme_of_numbers("max", float("-inf"))
-
-
-def _arg_of_numbers(name, neutral):
-    def f(x, axis=None, keepdims=False):
-        x = asarray(x)
-        x = _core.rows["where"][3](x != x, neutral, x) if DTYPES[x._code].kind == "f" else x
-        return getattr(_reduce, name)(x, axis=axis, keepdims=keepdims)
-
-    f.__name__ = f.__qualname__ = "nan" + name
-    f.__doc__ = f"The index of the first {'small' if name == 'argmin' else 'larg'}est element that is no nan."
-    return f
-
-
-nanargmin = _arg_of_numbers("argmin", float("inf"))
-nanargmax = _arg_of_numbers("argmax", float("-inf"))
-
-
-def nanmean(x, axis=None, keepdims=False):
-    """The mean of what is no nan."""
-    x = asarray(x)
-    if DTYPES[x._code].kind != "f":
-        return _reduce.mean(x, axis=axis, keepdims=keepdims)
-    n = _reduce.sum(x == x, axis=axis, keepdims=keepdims)
-    return nansum(x, axis, keepdims) / n.astype(x.dtype)
-
-
-def nanvar(x, axis=None, ddof=0, keepdims=False, *, correction=None):
-    """The variance of what is no nan."""
-    x = asarray(x)
-    if DTYPES[x._code].kind != "f":
-        return _reduce.var(x, axis=axis, keepdims=keepdims, ddof=ddof, correction=correction)
-    away = x - nanmean(x, axis, True)
-    n = _reduce.sum(x == x, axis=axis, keepdims=keepdims).astype(x.dtype)
-    return nansum(away * away, axis, keepdims) / (n - (ddof if correction is None else correction))
-
-
-def nanstd(x, axis=None, ddof=0, keepdims=False, *, correction=None):
-    """The standard deviation of what is no nan."""
-    return nanvar(x, axis, ddof, keepdims, correction=correction) ** 0.5

@@ -2,9 +2,10 @@
 /* fx.h - what the files of the Python extension share.
  *
  * The extension `fusec._core` is written against the limited API of CPython 3.11, of which it uses
- * nothing that the library of 3.10 has not, and the public C API of the library. It has what must be quick: arrays with their operators and functions
- * (array.c, op.c), traces and programs (trace.c), calls of compiled functions (jit.c), memory
- * (memory.c). Everything else is Python, in frontend/python/fusec.
+ * nothing that the library of 3.10 has not, and the public C API of the library. It has what must
+ * be quick: arrays with their operators and functions (array.c, op.c), traces and programs
+ * (trace.c), calls of compiled functions (jit.c), memory (memory.c). Everything else is Python, in
+ * frontend/python/fusec.
  *
  * An array is either a value of its own (lazy.c: a fusec_lazy) or a value of a trace, which is a
  * function that is being compiled: a fusec_value of the trace's graph. While a thread traces, every
@@ -232,6 +233,8 @@ PyObject *fx_new_numpy(uint8_t dtype, int rank, const int64_t *shape, void **dat
 PyObject *fx_numpy_result(PyObject *array); /* a scalar for one without axes; takes the reference */
 int fx_kind_of(PyObject *o); /* 1: NumPy's array, 2: ours, 3: of others (foreign.c) */
 size_t fx_dtype_bytes(uint8_t t);
+const char *fx_dtype_name(uint8_t t); /* "float32" */
+PyObject *fx_shape_tuple(int rank, const int64_t *shape);
 int fx_get_buffer(PyObject *self, Py_buffer *v, int flags);
 void fx_release_buffer(PyObject *self, Py_buffer *v);
 int fx_init_memory(PyObject *module);

@@ -8,6 +8,7 @@
 #include "frontend/python/src/fx.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,8 +226,10 @@ fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype) {
             continue;
         }
         if (p[i].kind == FX_INT && t != FUSEC_BOOL && !fx_int_fits(t, p[i].i)) {
-            fx_raise_text("literal-range",
-                          "Python integer out of bounds for the dtype of the array");
+            char text[96];
+            snprintf(text, sizeof text, "Python integer %lld out of bounds for %s",
+                     (long long)p[i].i, fx_dtype_name(t));
+            fx_raise_text("literal-range", text);
             s = FUSEC_LITERAL_RANGE;
         } else
             s = number_of(ctx, &p[i], t, &v[i]);
@@ -333,7 +336,8 @@ static fusec_status scalar_of(fusec_context *ctx, uint8_t dtype, PyObject *numbe
         const uint64_t u = over > 0 ? PyLong_AsUnsignedLongLong(number) : (uint64_t)i;
         if (!PyErr_Occurred() &&
             (over < 0 || (over ? dtype != FUSEC_U64 : dtype && !fx_int_fits(dtype, i))))
-            PyErr_SetString(PyExc_OverflowError, "Python integer out of bounds for the dtype");
+            PyErr_Format(PyExc_OverflowError, "Python integer %S out of bounds for %s", number,
+                         fx_dtype_name(dtype));
         if (PyErr_Occurred()) return FUSEC_LITERAL_RANGE;
         return fusec_lazy_integer(ctx, (fusec_dtype)dtype, (int64_t)u, v);
     }

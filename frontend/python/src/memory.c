@@ -20,6 +20,20 @@ size_t fx_dtype_bytes(uint8_t t) {
     return bytes_of[t];
 }
 
+const char *fx_dtype_name(uint8_t t) {
+    static const char *const names[FX_DTYPES] = {
+        "bool",   "int8",    "int16",    "int32",   "int64",   "uint8",     "uint16",    "uint32",
+        "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"};
+    return names[t];
+}
+
+PyObject *fx_shape_tuple(int rank, const int64_t *shape) {
+    PyObject *r = PyTuple_New(rank);
+    for (int i = 0; r && i < rank; i++)
+        if (PyTuple_SetItem(r, i, PyLong_FromLongLong(shape[i]))) Py_CLEAR(r);
+    return r;
+}
+
 /* ---- NumPy --------------------------------------------------------------------------------------
  */
 
@@ -119,9 +133,7 @@ PyObject *fx_new_numpy(uint8_t dtype, int rank, const int64_t *shape, void **dat
         return r;
     }
 #endif
-    PyObject *sizes = PyTuple_New(rank);
-    for (int i = 0; sizes && i < rank; i++)
-        PyTuple_SetItem(sizes, i, PyLong_FromLongLong(shape[i]));
+    PyObject *sizes = fx_shape_tuple(rank, shape);
     if (sizes) r = PyObject_CallFunctionObjArgs(numpy_empty, sizes, numpy_dtypes[dtype], NULL);
     Py_XDECREF(sizes);
 #ifdef FX_NUMPY

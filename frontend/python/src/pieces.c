@@ -250,9 +250,8 @@ static PyObject *cut_shapes(PyObject *self, PyObject *in) {
         r = PyTuple_New(c->noutputs);
     for (int i = 0; r && i < c->noutputs; i++) {
         const int rank = fusec_output_rank(p, i);
-        PyObject *shape = PyTuple_New(rank);
-        for (int k = 0; shape && k < rank; k++)
-            if (PyTuple_SetItem(shape, k, PyLong_FromLongLong(*at++))) Py_CLEAR(shape);
+        PyObject *shape = fx_shape_tuple(rank, at);
+        at += rank;
         if (!shape || PyTuple_SetItem(r, i, shape)) Py_CLEAR(r);
     }
     free(sizes);

@@ -256,6 +256,18 @@ static PyObject *take_foreign(fx_program *p, int i, const int64_t *sizes, PyObje
     }
 }
 
+/* What out has, and what the result has; takes both references. */
+static void wrong_result(const char *slug, const char *what, PyObject *is, PyObject *wanted) {
+    PyObject *text =
+        is && wanted ? PyUnicode_FromFormat("out has the %s %S, the result %S", what, is, wanted)
+                     : NULL;
+    const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    if (utf8) fx_raise_text(slug, utf8);
+    Py_XDECREF(text);
+    Py_XDECREF(is);
+    Py_XDECREF(wanted);
+}
+
 static int take_result(fx_program *p, int i, const int64_t *sizes, PyObject *o, call *c) {
     slot *to = &c->results[i];
     fx_memory *m = &to->memory;
@@ -274,11 +286,13 @@ static int take_result(fx_program *p, int i, const int64_t *sizes, PyObject *o, 
         return -1;
     }
     if (m->dtype != p->dtypes[i]) {
-        fx_raise_text("result-dtype", "out has another dtype than the result");
+        wrong_result("result-dtype", "dtype", PyUnicode_FromString(fx_dtype_name(m->dtype)),
+                     PyUnicode_FromString(fx_dtype_name(p->dtypes[i])));
         return -1;
     }
     if (!has_sizes(m, p->ranks[i], sizes)) {
-        fx_raise_text("result-shape", "out has another shape than the result");
+        wrong_result("result-shape", "shape", fx_shape_tuple(m->rank, m->shape),
+                     fx_shape_tuple(p->ranks[i], sizes));
         return -1;
     }
     c->out[i] = fx_tensor_of(m);

@@ -63,6 +63,22 @@ def test_moving():
     assert x.device == "cuda:0" and x.tolist() == [[1, 8, 8], [4, 5, 6]]
 
 
+def test_masks_and_counts_stay_there():
+    a = np.arange(6.0).reshape(2, 3)
+    x, m = gpu(a), gpu(a > 1)
+    got = [x[m], x[m[:, 0]], x[x > 9], *fx.nonzero(x > 1), fx.argwhere(m), fx.extract(m, x), fx.bincount(gpu([1, 3, 1])),
+           *fx.histogram(x, 3), fx.interp(x, gpu([0.0, 5]), gpu([0.0, 50])), fx.gradient(x, axis=1)]
+    want = [a[a > 1], a[a[:, 0] > 1], a[a > 9], *np.nonzero(a > 1), np.argwhere(a > 1), a[a > 1], np.bincount([1, 3, 1]),
+            *np.histogram(a, 3), a * 10, np.gradient(a, axis=1)]
+    for g, w in zip(got, want, strict=True):
+        assert g.device == "cuda:0" and g.shape == w.shape
+        np.testing.assert_allclose(np.asarray(g), w, rtol=1e-14)
+    x[m] = gpu([7.0, 8, 9, 10])
+    x[gpu([0, 0]), gpu([0, 1])] = -1.0
+    np.add.at(x, (gpu([1, 1]), gpu([0, 0])), 1.0)
+    assert x.device == "cuda:0" and x.tolist() == [[-1, -1, 7], [10, 9, 10]]
+
+
 def test_arrays_of_several_devices_do_not_meet():
     x, c = gpu(np.arange(3.0)), fx.asarray(np.arange(3.0))
     for f in (lambda: x + c, lambda: c * x, lambda: x + np.ones(3), lambda: fx.concat([x, c]), lambda: fx.where(c > 0, x, x),

@@ -144,6 +144,15 @@ def test_reductions_that_leave_out():
         got = getattr(fx, name)(x, axis=axis)
         want = np.asarray(getattr(np, name)(a, axis=axis))
         np.testing.assert_allclose(np.asarray(got), want, rtol=1e-12)
+    for name, more in (("nansum", {"dtype": np.float32, "initial": 3}), ("nanmean", {"dtype": np.float32, "where": where}),
+                       ("nanmax", {"initial": -1.0, "where": where}), ("nanmin", {"initial": 5.0}), ("nanstd", {"ddof": 1}),
+                       ("nanvar", {"where": where, "dtype": np.float64}), ("nanprod", {"where": where}), ("nanargmax", {})):
+        out = np.empty((3, 5), getattr(np, name)(a, axis=1, **more).dtype)
+        assert getattr(np, name)(x, axis=1, out=out, **more) is out  # NumPy's function comes to ours
+        np.testing.assert_allclose(out, getattr(np, name)(a, axis=1, **more), rtol=1e-6)
+    z = np.array([1 + 2j, complex(np.nan, 1), 3])
+    for name in ("nansum", "nanmean", "nanvar"):
+        np.testing.assert_allclose(np.asarray(getattr(fx, name)(fx.asarray(z))), getattr(np, name)(z), rtol=1e-12)
     x = fx.asarray(A)
     for name, axis in itertools.product(("mean", "var", "std", "sum"), (None, 1)):
         np.testing.assert_allclose(np.asarray(getattr(fx, name)(x, axis=axis, where=fx.asarray(where))),

@@ -122,6 +122,16 @@ def test_trees_and_static_arguments():
         f({"w": {1, 2}, "b": 1}, xs, "all")
 
 
+class Column:
+    """What becomes an array when it is asked to."""
+
+    def __init__(self, a):
+        self.a = a
+
+    def __array__(self, dtype=None, copy=None):
+        return self.a
+
+
 def test_kinds():
     a = np.ones(3)
     assert type(module_function(a)) is np.ndarray
@@ -132,6 +142,10 @@ def test_kinds():
         np.testing.assert_array_equal(module_function(view), view * 2 + 1)
     np.testing.assert_array_equal(module_function(x.astype(">f8")), x * 2 + 1)
     np.testing.assert_array_equal(module_function(memoryview(b"\1\2")), [3, 5])
+    column = Column(np.arange(3.0))  # as those of pandas: NumPy's is the result
+    assert type(module_function(column)) is np.ndarray and module_function(column).tolist() == [1, 3, 5]
+    assert fx.evaluate("c + n", {"c": column, "n": np.ones(3)}).tolist() == [1, 2, 3]
+    assert fx.jit(lambda x, kind: x.astype(kind))(np.ones(2), np.float32).dtype == np.float32  # a class is no array
 
 
 def test_out():
@@ -368,6 +382,9 @@ def test_explain():
     assert "traffic" in str(e) and e._repr_html_().count("<tr>") == 2
     z = fx.sin(fx.asarray(np.ones(100)) * 2 + 1)
     assert len(fx.explain(z).kernels) == 1 and fx._core.depth(z) > 0
+    fx.eval(z)
+    assert not fx.explain(z).kernels and "float64[100]" in str(fx.explain(z)) and fx.explain(z).bytes == 0
+    assert "nothing" in fx.explain(z)._repr_html_()
     assert len(module_function.source(np.ones(100))) > 100
 
 

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Counts, interpolation, slopes and sums along rows, next to NumPy's: values, dtypes, errors, and the same inside
+compiled functions."""
+
+import numpy as np
+import pytest
+
+import fusec as fx
+
+RNG = np.random.default_rng(3)
+F, I = RNG.normal(size=60), RNG.integers(0, 9, 50)
+XP, FP = np.sort(RNG.normal(size=20)), RNG.normal(size=20)
+X = np.concatenate([RNG.normal(size=50) * 2, XP, [np.nan, np.inf, -np.inf]])
+INF = FP.copy()
+INF[3] = np.inf
+CLOSE = {np.dtype(np.float32): 1e-5}
+
+
+def check(name, *args, jit=False, **keywords):
+    arrays = [k for k in args if isinstance(k, np.ndarray)]
+
+    def call(xp, x):
+        rest = iter(x)
+        r = getattr(xp, name)(*[next(rest) if isinstance(k, np.ndarray) else k for k in args], **keywords)
+        return r if isinstance(r, tuple) else (r,)
+
+    try:
+        want = call(np, arrays)
+    except Exception as e:
+        with pytest.raises(type(e)):
+            call(fx, map(fx.asarray, arrays))
+        return
+    got = [call(fx, map(fx.asarray, arrays))]
+    if jit:
+        got.append(fx.jit(lambda *x: call(fx, x))(*arrays))
+    for g in got:
+        for a, b in zip(g, want, strict=True):
+            a, b = np.asarray(a), np.asarray(b)
+            assert (a.shape, a.dtype) == (b.shape, b.dtype)
+            if b.dtype.kind in "iub":
+                np.testing.assert_array_equal(a, b)
+            else:
+                np.testing.assert_allclose(a, b, rtol=CLOSE.get(b.dtype, 1e-11), atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u1", "i1", "?"])
+def test_bincount(dtype):
+    check("bincount", I.astype(dtype))
+    check("bincount", I.astype(dtype), None, 20, jit=True)
+
+
+def test_bincount_otherwise():
+    check("bincount", I, RNG.normal(size=50))
+    check("bincount", I[:0])
+    for bad in ((-I,), (F,), (I.reshape(5, 10),), (I, F[:3]), (I, None, -1)):
+        check("bincount", *bad)
+    with pytest.raises(ValueError, match="minlength"):
+        fx.jit(fx.bincount)(I)
+
+
+SAMPLES = {"f8": F, "f4": F.astype("f4"), "i8": I, "u1": I.astype("u1"), "i1": RNG.integers(-5, 5, (4, 5)).astype("i1"), "?": I > 4,
+           "one value": np.array([2.0, 2.0]), "nothing": np.array([]), "on the edges": np.arange(100) / 10}
+
+
+@pytest.mark.parametrize("what", SAMPLES)
+@pytest.mark.filterwarnings("ignore")
+def test_histogram(what):
+    a = SAMPLES[what]
+    for bins, density in ((1, None), (10, True), (256, None)):
+        for bounds in (None, (0, 1), (-1.0, 3)):
+            check("histogram", a, bins, bounds, density, jit=what in ("f8", "on the edges") and bins == 10)
+    for edges in ([0, 1, 2, 5], [0.0, 0.5, 0.5, 1]):
+        check("histogram", a, edges, jit=what == "f8")
+
+
+def test_histogram_otherwise():
+    check("histogram", F, 10, None, None, F * F, jit=True)
+    check("histogram", F, "auto")
+    for bad in ((F, 0), (F, 3, (2, 1)), (F, [3, 2, 1]), (np.array([np.nan, 1]),), (np.array([np.inf, 1]),), (F, [[1, 2]]),
+                (F, 3, None, None, F[:3])):
+        check("histogram", *bad)
+
+
+def test_interp():
+    for more in ((), (-1, 5.0)):
+        check("interp", X, XP, FP, *more, jit=True)
+    check("interp", X[:-3], XP, FP, period=1.5, jit=True)
+    for args in ((X, XP[:1], FP[:1]), (0.5, XP, FP), (I, np.arange(5), np.arange(5) * 2), (X, XP, INF), (X, np.repeat(XP[:10], 2), FP),
+                 (X, XP, FP + 1j * FP), (X[:-1].reshape(2, -1), XP, FP)):
+        check("interp", *args)
+    for bad in ((X, XP[:0], FP[:0]), (X, XP, FP[:3])):
+        check("interp", *bad)
+    assert len(fx.explain(fx.interp(fx.asarray(X), fx.asarray(XP), fx.asarray(FP)) * 2).kernels) <= 2  # the points in the order of bits
+
+
+def test_sequences():
+    for args in ((0, 3, 7), (0, 3, 7, False, 2.0), (0, 3, 4, True, 10.0, int), (np.array([0.0, 1]), 3, 4)):
+        check("logspace", *args)
+    for args in ((1, 1000, 4), (-1, -1000, 5), (1, 1000, 5, False), (1, 10, 1), (1, 10, 0), (0, 1), (1j, 8j, 3)):
+        check("geomspace", *args)
+
+
+@pytest.mark.parametrize("a", [F, I, F.reshape(6, 10), F.astype("f4"), F[:2], F[:1], F.reshape(3, 5, 4)], ids=lambda a: f"{a.dtype}{a.shape}")
+def test_gradient(a):
+    check("gradient", a, jit=a.size > 2)
+    check("gradient", a, 2.0)
+    check("gradient", a, axis=0)
+    check("gradient", a, edge_order=2)
+    if a.size > 1:
+        check("gradient", a, np.cumsum(RNG.random(a.shape[0]) + 0.5), axis=0)
+
+
+def test_gradient_otherwise():
+    check("gradient", F.reshape(6, 10), 2.0, np.arange(10) ** 1.5)
+    for bad in ((F.reshape(6, 10), 1, 2, 3), (F, np.arange(5.0))):
+        check("gradient", *bad)
+    check("ediff1d", F, jit=True)
+    check("ediff1d", I, to_end=[1, 2], to_begin=0)
+    check("ediff1d", F.reshape(6, 10))
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid", "none"])
+def test_sums_along_rows(mode):
+    for a, v in ((F, F[:5]), (F[:5], F), (F, F[:4]), (F[:3], F[:3]), (I, I[:3]), (F, F[:1]), (F + 1j * F, F[:3] * 1j),
+                 (F.astype("f4"), F[:6].astype("f4")), (I.astype("u1"), I[:3].astype("u1")), (F, F[:0]), (F.reshape(6, 10), F)):
+        for name in ("convolve", "correlate"):
+            check(name, a, v, mode, jit=a.size > v.size > 3 and mode == "same")
