@@ -75,8 +75,13 @@ FC_TEST(capi_join, refused) {
     CAPI_START();
     const int64_t minus[2] = {-1, 0};
     static const char *const wanted[] = {
-        "no negative size", "no edge mode", "a value is for the mode", "does not exist",
-        "do not fit",       "is no array",  "integer dtype",
+        "no negative size",
+        "no edge mode",
+        "a value is for the mode",
+        "does not exist",
+        "concat of arrays that differ",
+        "is no array",
+        "integer dtype",
     };
     for (size_t k = 0; k < FC_COUNT(wanted); k++) {
         float out[8];

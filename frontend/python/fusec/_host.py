@@ -5,6 +5,8 @@ Inside a trace nothing can be computed, so these functions raise NotYetError the
 has the list; a function that gets a kernel leaves it.
 """
 
+import sys
+
 from . import _core
 from ._array import Array
 from ._create import asarray, borrow, use_numpy
@@ -17,6 +19,12 @@ def check(name):
     if _core.tracing() is not None:
         raise NotYetError(f"{name} is computed by NumPy and can't be part of a compiled function yet",
                           "not-yet")
+
+
+def is_at_hand(*arrays):
+    """May NumPy compute it? Nothing is traced, the arrays are in memory of the host, and NumPy is used already. For what
+    it does faster there than kernels would."""
+    return _core.tracing() is None and not any(x._device for x in arrays) and "numpy" in sys.modules
 
 
 def to_host(x):

@@ -7,7 +7,6 @@ result; not so in an assignment of what is the same at all of them.
 """
 
 import operator
-import sys
 
 from . import _core, _host
 from ._array import Array
@@ -347,7 +346,7 @@ def setitem(x, key, value):
     chosen = _assign_where(x, _expand(key, x.ndim), v, single)
     if chosen is not None:
         return chosen
-    if _core.tracing() is None and not x._device and "numpy" in sys.modules:  # in memory of the host NumPy is faster
+    if _host.is_at_hand(x):
         return _host.call("assignment", _write, x, key, v)
     return put_at(x, places_of(x, key), v)
 

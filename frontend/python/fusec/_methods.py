@@ -112,9 +112,8 @@ class Methods:
 for _module, _names in (
         (_reduce, "sum prod min max mean std var any all argmin argmax cumsum cumprod ptp logsumexp"),
         (_shape, "squeeze swapaxes repeat ravel"),
-        (_search, "argsort take searchsorted diagonal trace"),
+        (_search, "argpartition argsort take searchsorted diagonal trace"),
         (_positions, "nonzero"),
-        (_numpy, "argpartition"),
         (_functions, "clip round")):
     for _name in _names.split():
         setattr(Methods, _name, getattr(_module, _name))

@@ -12,11 +12,11 @@ from ._shape import moveaxis
 
 # Named in docs/python.md, too.
 BY_NUMPY = (
-    "apply_along_axis apply_over_axes argpartition array2string array_repr array_str block choose "
+    "apply_along_axis apply_over_axes array2string array_repr array_str block choose "
     "corrcoef delete diag_indices frombuffer fromfunction fromiter histogram2d "
-    "histogramdd insert intersect1d ix_ lexsort nanmedian nanpercentile nanquantile packbits partition "
-    "piecewise polyfit ravel_multi_index resize setdiff1d setxor1d tril_indices trim_zeros triu_indices union1d unique "
-    "unpackbits unravel_index unwrap vander").split()
+    "histogramdd insert intersect1d ix_ packbits "
+    "piecewise polyfit resize setdiff1d setxor1d tril_indices trim_zeros triu_indices union1d unique "
+    "unpackbits vander").split()
 
 __all__ = [*BY_NUMPY, "cov", "iscomplexobj", "isrealobj", "isscalar",
            "polyval", "trapezoid"]

@@ -4,12 +4,12 @@
 from . import _core, _host
 from ._create import asarray, use_numpy, zeros
 from ._device import CPU, beside
-from ._dtypes import BOOL
+from ._dtypes import BOOL, DTYPES
 from ._errors import NotYetError
 from ._into import into
 from ._shape import ravel, stack, take_axis
 
-__all__ = ["argwhere", "compress", "extract", "flatnonzero", "nonzero"]
+__all__ = ["argwhere", "compress", "extract", "flatnonzero", "nonzero", "ravel_multi_index", "unravel_index"]
 
 
 @beside
@@ -79,3 +79,29 @@ def compress(condition, x, axis=None, out=None):
 def extract(condition, x):
     """The elements of the flat array where the condition is true."""
     return compress(ravel(_true(condition)), x)
+
+
+@beside
+def unravel_index(indices, shape, order="C"):
+    """Of places of the flat array of this shape the indices, an array for each axis. What is outside is a ValueError where
+    NumPy computes it, which it does outside of compiled functions and GPUs."""
+    indices = asarray(indices)
+    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if _host.is_at_hand(indices) or order not in ("C", "F") or DTYPES[indices._code].kind not in "iu":
+        return _host.call("unravel_index", use_numpy().unravel_index, indices, shape, order)
+    out = []
+    for n in shape[::-1] if order == "C" else shape:
+        out.append(indices % n)
+        indices = indices // n
+    return tuple(out[::-1] if order == "C" else out)
+
+
+def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
+    """The places in the flat array of what an array of indices for each axis names."""
+    indices = [asarray(k) for k in multi_index]
+    if _host.is_at_hand(*indices) or mode != "raise" or order != "C":
+        return _host.call("ravel_multi_index", use_numpy().ravel_multi_index, tuple(indices), dims, mode, order)
+    r = 0
+    for k, n in zip(indices, dims, strict=True):
+        r = r * n + k
+    return r

@@ -10,7 +10,7 @@ from ._dtypes import DTYPES, F16, F64
 from ._search import argsort, searchsorted
 from ._shape import concat, moveaxis, pad, ravel, take_axes
 
-__all__ = ["bincount", "convolve", "correlate", "ediff1d", "geomspace", "gradient", "histogram", "interp", "logspace"]
+__all__ = ["bincount", "convolve", "correlate", "ediff1d", "geomspace", "gradient", "histogram", "interp", "logspace", "unwrap"]
 
 _max, _ADD = max, 1  # fusec_put
 
@@ -255,6 +255,19 @@ def gradient(f, *apart, axis=None, edge_order=1):
     apart = [k.astype(x.dtype) if k.ndim == 0 or k._code < F16 else k for k in apart]
     r = tuple(_slope(x, a, k) for a, k in zip(axes, apart))
     return r[0] if len(r) == 1 else r
+
+
+def unwrap(p, discont=None, axis=-1, *, period=6.283185307179586):
+    """Angles with multiples of the period added, so that neighbours are not more than half of it apart."""
+    p = asarray(p)
+    if p._code < F16 and float(period) == int(period) or p._code > F64:
+        return _host.call("unwrap", use_numpy().unwrap, p, discont, axis, period=period)
+    p, half = moveaxis(_as_float(p), axis, -1), period / 2
+    d = p[..., 1:] - p[..., :-1]
+    turned = (d + half) % period - half
+    turned = _where((turned == -half) & (d > 0), half, turned)
+    change = _where(abs(d) < (half if discont is None else max(discont, half)), 0.0, turned - d)
+    return moveaxis(concat([p[..., :1], p[..., 1:] + _core.op("cumsum", (change,), (p.ndim - 1,))], axis=-1), -1, axis)
 
 
 def _sliding(a, v, mode):

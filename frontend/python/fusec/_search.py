@@ -14,7 +14,7 @@ from ._dtypes import C64, DTYPES, F16, F64, I64, result_type
 from ._shape import concat, flip, moveaxis, permute_dims, ravel, reshape, stack, take_axes, take_axis
 
 __all__ = [
-    "argsort", "diag", "diagonal", "digitize", "isin", "median", "percentile", "quantile", "searchsorted",
+    "argpartition", "argsort", "diag", "lexsort", "partition", "diagonal", "digitize", "isin", "median", "percentile", "quantile", "searchsorted",
     "sort", "take", "take_along_axis", "top_k", "trace", "unique_all", "unique_counts",
     "unique_inverse", "unique_values", "select", "append",
 ]
@@ -75,6 +75,45 @@ def argsort(x, /, axis=-1, kind=None, order=None, *, descending=False, stable=Tr
         return np.flip(n - 1 - order, axis=axis)
 
     return _host.call("argsort", compute, x)
+
+
+def _check_kth(kth, n):
+    for k in kth if isinstance(kth, (tuple, list)) else (kth,):
+        if isinstance(n, int) and not -n <= operator.index(k) < n:
+            raise ValueError(f"kth(={operator.index(k)}) out of bounds ({n})")
+
+
+def _partitioned(name, by_order, x, kth, axis, kind, order):
+    x = _without_order(x, order)
+    if _host.is_at_hand(x) or _is_complex(x):
+        return _np(name, x, kth, axis=axis)
+    x, axis = (ravel(x), 0) if axis is None else (x, axis)
+    _check_kth(kth, x.shape[take_axis(axis, x.ndim)])
+    return by_order(x, axis=axis)
+
+
+def partition(x, kth, axis=-1, kind="introselect", order=None):
+    """The elements along an axis so that those before kth are not larger, and those behind it not smaller; on a GPU and in
+    compiled functions in order."""
+    return _partitioned("partition", sort, x, kth, axis, kind, order)
+
+
+def argpartition(x, kth, axis=-1, kind="introselect", order=None):
+    """The indices of such an order as partition makes."""
+    return _partitioned("argpartition", argsort, x, kth, axis, kind, order)
+
+
+def lexsort(keys, axis=-1):
+    """The indices that sort by several keys, of which the last one comes first."""
+    keys = [asarray(k) for k in keys]
+    if not keys:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if _host.is_at_hand(*keys) or _is_complex(*keys):
+        return _np("lexsort", keys, axis=axis)
+    order = argsort(keys[0], axis=axis)
+    for k in keys[1:]:
+        order = take_along_axis(order, argsort(take_along_axis(k, order, axis=axis), axis=axis), axis=axis)
+    return order
 
 
 @beside
@@ -192,7 +231,17 @@ def top_k(x, k, /, *, axis=-1, mode="largest"):
     return take_along_axis(x, i, axis=axis), i
 
 
-def _ranked(x, q, axis, keepdims):
+def between(a, b, part):
+    """From a, where part is 0, to b, as NumPy's quantiles go."""
+    return _core.rows["where"][3](part < 0.5, a + (b - a) * part, b - (b - a) * (1 - part))
+
+
+def halfway(a, b, part):
+    """The mean of both, as NumPy's medians: of infinities, too."""
+    return (a + b) / 2
+
+
+def _ranked(x, q, axis, keepdims, mix=between):
     """Quantiles by linear interpolation between neighbours, nan where there is one."""
     x = asarray(x)
     x = x if x._code >= F16 else x.astype(DTYPES[F64])
@@ -211,8 +260,7 @@ def _ranked(x, q, axis, keepdims):
     a, b = two[..., 0], two[..., -1]
     r = a
     if part:
-        r = a + (b - a) * part if part < 0.5 else b - (b - a) * (1 - part)
-        r = where(_core.rows["isinf"][3](b - a), a * (1 - part) + b * part, r)
+        r = where(_core.rows["isinf"][3](b - a), a * (1 - part) + b * part, mix(a, b, part))
         r = where(a == b, a, r)
     r = where((flat != flat).any(axis=-1), float("nan"), r)
     return reshape(r, tuple(1 if k in axes else x.shape[k] for k in range(x.ndim))) if keepdims else r
@@ -246,7 +294,9 @@ def percentile(x, q, axis=None, keepdims=False, method="linear"):
 
 def median(x, axis=None, keepdims=False):
     """The element in the middle, or the mean of the two there."""
-    return quantile(x, 0.5, axis, keepdims)
+    if _is_complex(asarray(x)):
+        return _np("median", x, axis=axis, keepdims=keepdims)
+    return _ranked(x, 0.5, axis, keepdims, halfway)
 
 
 def select(condlist, choicelist, default=0):

@@ -67,9 +67,11 @@ def test_masks_and_counts_stay_there():
     a = np.arange(6.0).reshape(2, 3)
     x, m = gpu(a), gpu(a > 1)
     got = [x[m], x[m[:, 0]], x[x > 9], *fx.nonzero(x > 1), fx.argwhere(m), fx.extract(m, x), fx.bincount(gpu([1, 3, 1])),
-           *fx.histogram(x, 3), fx.interp(x, gpu([0.0, 5]), gpu([0.0, 50])), fx.gradient(x, axis=1)]
+           *fx.histogram(x, 3), fx.interp(x, gpu([0.0, 5]), gpu([0.0, 50])), fx.gradient(x, axis=1), fx.lexsort((x[0], -x[1])),
+           fx.partition(x, 1), *fx.unravel_index(gpu([5, 2]), (2, 3)), fx.nanmedian(x / gpu([[1.0], [0.0]]), axis=0)]
     want = [a[a > 1], a[a[:, 0] > 1], a[a > 9], *np.nonzero(a > 1), np.argwhere(a > 1), a[a > 1], np.bincount([1, 3, 1]),
-            *np.histogram(a, 3), a * 10, np.gradient(a, axis=1)]
+            *np.histogram(a, 3), a * 10, np.gradient(a, axis=1), np.array([2, 1, 0]), a,
+            *np.unravel_index([5, 2], (2, 3)), np.array([np.inf, np.inf, np.inf])]
     for g, w in zip(got, want, strict=True):
         assert g.device == "cuda:0" and g.shape == w.shape
         np.testing.assert_allclose(np.asarray(g), w, rtol=1e-14)

@@ -125,3 +125,60 @@ def test_sums_along_rows(mode):
                  (F.astype("f4"), F[:6].astype("f4")), (I.astype("u1"), I[:3].astype("u1")), (F, F[:0]), (F.reshape(6, 10), F)):
         for name in ("convolve", "correlate"):
             check(name, a, v, mode, jit=a.size > v.size > 3 and mode == "same")
+
+
+N = F.reshape(3, 5, 4).copy()
+N[0, 1] = N[:, 2, 3] = np.nan
+N[1, :, 1] = np.nan
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_quantiles_without_nans():
+    for axis, keepdims in ((None, False), (1, True), ((0, 2), False), (-1, False)):
+        check("nanmedian", N, axis=axis, keepdims=keepdims, jit=True)
+        check("nanpercentile", N, 30, axis=axis, keepdims=keepdims)
+        check("nanquantile", N.astype("f4"), 0.3, axis=axis, keepdims=keepdims, jit=axis == 1)
+        check("nanquantile", N, [0, 0.25, 1], axis=axis, keepdims=keepdims)
+    ends = np.array([[0.0, np.inf, -np.inf, 1], [np.inf, np.inf, 2, 3]])
+    for name in ("median", "nanmedian"):
+        check(name, ends)
+        check(name, ends, axis=0)
+        check(name, ends.astype("f4"), axis=1)
+        check(name, I.astype("i4"))
+    for args, more in (((N, 0.3), {"method": "nearest"}), ((N[:, :0], 0.5), {}), ((I, 0.5), {}), ((N, 2), {}), ((N, [-1, 0.5]), {})):
+        check("nanquantile", *args, **more)
+
+
+def test_orders_in_compiled_functions():
+    a, b = RNG.integers(0, 4, (3, 20)), RNG.normal(size=(3, 20))
+    check("lexsort", [b, a])  # lists hold NumPy's arrays
+    np.testing.assert_array_equal(fx.jit(lambda b, a: fx.lexsort((b, a)))(b, a), np.lexsort((b, a)))
+    np.testing.assert_array_equal(fx.jit(lambda b, a: fx.lexsort((b, a), axis=0))(b, a), np.lexsort((b, a), axis=0))
+    np.testing.assert_array_equal(fx.jit(lambda b: fx.partition(b, 3))(b)[:, 3], np.partition(b, 3)[:, 3])
+    i = fx.jit(lambda b: fx.argpartition(b, (3, -1), axis=None))(b)
+    np.testing.assert_array_equal(b.ravel()[i], np.sort(b, axis=None))
+    for f in (lambda x: fx.partition(x, 20), lambda x: fx.argpartition(x, [0, 20])):
+        with pytest.raises(ValueError, match="out of bounds"):
+            f(fx.asarray(b))
+    with pytest.raises(TypeError):
+        fx.lexsort([])
+
+
+def test_places():
+    i = RNG.integers(0, 60, 7)
+    for shape in ((3, 4, 5), 60, (60,)):
+        for order in ("C", "F"):
+            check("unravel_index", i, shape, order, jit=True)
+    check("unravel_index", 59, (3, 4, 5))
+    check("unravel_index", i + 60, (3, 4, 5))
+    j = np.unravel_index(i, (3, 4, 5))
+    np.testing.assert_array_equal(fx.ravel_multi_index([fx.asarray(k) for k in j], (3, 4, 5)), i)
+    np.testing.assert_array_equal(fx.jit(lambda *j: fx.ravel_multi_index(j, (3, 4, 5)))(*j), i)
+
+
+def test_unwrap():
+    turns = np.cumsum(RNG.normal(size=(4, 50)) * 2, axis=1)
+    check("unwrap", turns % (2 * np.pi), jit=True)
+    check("unwrap", turns % 1, period=1, axis=0)
+    check("unwrap", np.array([0, np.pi, 0, -np.pi, 3]), discont=4.0)
+    check("unwrap", I % 4, period=4)
