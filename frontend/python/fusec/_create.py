@@ -73,7 +73,7 @@ def use_numpy():
 def _plain_numpy(a):
     """A NumPy array that the extension can read: aligned, of this machine's byte order."""
     np = use_numpy()
-    if type(a) is np.ndarray and a.dtype in _taken and a.flags.carray and a.ndim <= 32:
+    if type(a) is np.ndarray and a.size and a.dtype in _taken and a.flags.carray and a.ndim <= 32:
         return a
     a = np.asarray(a)
     if a.dtype.name not in _dtypes._BY_NAME:
