@@ -95,7 +95,8 @@ def test_names_and_errors():
 
 
 def test_trees_that_pytables_reads():
-    """Conditions as tables/conditions.py takes them apart; its tests of queries and expressions pass with this module."""
+    """Conditions as tables/conditions.py takes them apart. With this module PyTables' tests of expressions pass but for one of
+    strings."""
     types = {"a": np.double, "b": np.int32, "n": np.int64, "t": bool, "f": float}
     tree = lambda text: ne.necompiler.stringToExpression(text, types, {})
     t = tree("(a > -10) & ~t")
