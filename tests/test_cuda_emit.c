@@ -356,10 +356,10 @@ FC_TEST(cuda_emit, products_of_16_bits_are_for_tensor_cores) {
         int64_t size[FC_SAMPLE_SIZES];
         const char *choice;
     } want[] = {
-        {{1, 1, 1}, "dot dot_axis dot_across dot_tile=2 dot_stages=3"},
-        {{1, 512, 512}, "dot dot_axis dot_tile=2 dot_stages=3 dot_left dot_right=2"},
-        {{512, 1, 512}, "dot dot_axis dot_tile=2 dot_swapped dot_stages=3 dot_left dot_right"},
-        {{16, 512, 512}, "dot dot_across dot_tile=2 dot_stages=3 dot_left dot_right=2"},
+        {{1, 1, 1}, "dot dot_axis dot_across dot_tile=2 dot_stages=2"},
+        {{1, 512, 512}, "dot dot_axis dot_tile=2 dot_stages=2 dot_left dot_right=2"},
+        {{512, 1, 512}, "dot dot_axis dot_tile=2 dot_swapped dot_stages=2 dot_left dot_right"},
+        {{16, 512, 512}, "dot dot_across dot_tile=2 dot_stages=2 dot_left dot_right=2"},
         {{512, 512, 512}, "dot dot_across dot_tile dot_stages=2 dot_left dot_right=2"},
         {{2048, 2048, 511}, "dot dot_across dot_stages=2 dot_right=2"},
         {{4096, 4096, 4096}, "dot dot_across dot_stages=2 dot_left dot_right=2"},

@@ -44,7 +44,7 @@ void fc_dot_turn(const fc_dot *d) {
                  d->tile->tensor ? d->tile->wide * 8u : 4u,
                  d->tile->tensor ? " + lane % 4 * 2" : "");
     for (unsigned i = 0; i < d->tile->high; i++) {
-        fc_cuda_line(t, "if (pass == %u) {", i);
+        fc_cuda_line(t, "if (pass == %u && thread < %u) {", i, fc_cuda_tile_busy(d->tile));
         put_results(d, i);
         fc_cuda_line(t, "}");
     }

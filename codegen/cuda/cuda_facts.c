@@ -109,7 +109,7 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
 const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES] = {
     [FC_CUDA_TILE_LARGE] = {true, false, 2, 4, 4, 4, 32, 4, 2, 0, 32},
     [FC_CUDA_TILE_SMALL] = {true, false, 2, 4, 2, 2, 64, 3, 3, 0, 40},
-    [FC_CUDA_TILE_FLAT] = {true, false, 1, 8, 1, 1, 64, 6, 2, 0, 0},
+    [FC_CUDA_TILE_FLAT] = {true, false, 1, 4, 1, 1, 128, 6, 2, 0, 0},
     [FC_CUDA_FMA_LARGE] = {false, false, 1, 1, 2, 8, 16, 2, 2, 16, 5},
     [FC_CUDA_FMA_SMALL] = {false, false, 1, 1, 1, 4, 16, 2, 3, 16, 8},
     [FC_CUDA_FMA_THIN] = {false, false, 1, 1, 1, 4, 16, 2, 3, 4, 8},

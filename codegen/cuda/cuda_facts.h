@@ -105,6 +105,9 @@ static inline unsigned fc_cuda_tile_columns(const fc_cuda_tile *t) {
 static inline unsigned fc_cuda_tile_accumulators(const fc_cuda_tile *t) { /* of a thread */
     return 4u * t->high * t->wide;
 }
+static inline unsigned fc_cuda_tile_busy(const fc_cuda_tile *t) { /* threads that have results */
+    return t->tensor ? 32u * t->down * t->across : (unsigned)FC_CUDA_THREADS;
+}
 static inline unsigned fc_cuda_tile_results(const fc_cuda_tile *t) {
     return fc_cuda_tile_rows(t) * fc_cuda_tile_columns(t);
 }

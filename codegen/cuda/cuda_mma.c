@@ -5,8 +5,9 @@
  * In: a kernel whose operands were cast from one 16-bit dtype. Out: text. Bare arrays come as they
  * are, eight neighbours at a time, and no thread waits; other operands are computed by the kernel's
  * own code, one element at a time. A warp has `high` pieces of 16 rows by `wide` of 8 columns, in
- * registers. Sixteen elements of k are one addition to an accumulator, in order of k; that is the
- * same for every tile, so results do not depend on it. */
+ * registers, and where a tile has less of them than a block has warps, the others only fetch.
+ * Sixteen elements of k are one addition to an accumulator, in order of k; that is the same for
+ * every tile, so results do not depend on it. */
 #include "codegen/cuda/cuda_dot.h"
 #include "ir/plant.h"
 
@@ -230,7 +231,10 @@ void fc_mma_products(const fc_dot *d) {
     fc_cuda_line(t, "const unsigned short *const stage = all + %s;",
                  FC_PLANT(dot_stage, "fill", "from"));
     fc_cuda_line(t, "from = from == %u ? 0 : from + %u;", last, d->stage);
-    fc_cuda_line(t, "#pragma unroll 2");
+    if (fc_cuda_tile_busy(d->tile) < FC_CUDA_THREADS)
+        fc_cuda_line(t, "if (thread < %u)", fc_cuda_tile_busy(d->tile));
+    fc_cuda_line(t, "#pragma unroll %d",
+                 d->tile->high * wide > 1 ? 2 : d->tile->depth / FC_CUDA_DEEP);
     fc_cuda_line(t, "for (unsigned int q = 0; q < %u; q += %d) {", d->tile->depth, FC_CUDA_DEEP);
     for (unsigned i = 0; i < d->tile->high; i++) take(d, &d->x[0], "left", i, 4, 16 * i);
     for (unsigned j = 0; j < wide; j += by) take(d, &d->x[1], "right", j, 2 * by, 8 * j);
