@@ -392,6 +392,42 @@ FC_TEST(cuda_emit, products_of_16_bits_are_for_tensor_cores) {
     plan_close(&p);
 }
 
+/* Operands that are computed of arrays which lie along a line, or stand along it: eight elements at
+ * a time, where there is room. */
+FC_TEST(cuda_emit, operands_are_made_of_what_lies_side_by_side) {
+    static const struct {
+        const char *sample;
+        int64_t size[FC_SAMPLE_SIZES];
+        const char *choice;
+    } want[] = {
+        {"product_halves_made",
+         {16, 4096, 4096},
+         "dot dot_across dot_tile=2 dot_stages=8 dot_left dot_right=3"},
+        {"product_halves_made",
+         {2048, 2048, 512},
+         "dot dot_across dot_stages=3 dot_left dot_right=3"},
+        {"product_halves_made", {2048, 2048, 516}, "dot dot_across dot_stages=4"},
+        {"product_halves_made_turned",
+         {16, 4096, 4096},
+         "dot dot_across dot_tile=2 dot_stages=8 dot_left dot_right=4"},
+        {"product_halves_turned",
+         {128, 512, 64},
+         "dot dot_axis dot_across=2 dot_tile dot_swapped dot_stages=3 dot_left dot_right=4"},
+    };
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        FC_TRACE("%s %d %d %d", want[i].sample, (int)want[i].size[0], (int)want[i].size[1],
+                 (int)want[i].size[2]);
+        if (plan_on(&p, &fc_cuda_h200, fc_sample_find(want[i].sample)->build, want[i].size)) {
+            expect_choice(&p.cls, want[i].choice);
+            FC_EXPECT_TRUE((strstr(p.text.data, "fc_brought<") != NULL));
+            FC_EXPECT_LE_I64(p.launch.shared_bytes, fc_cuda_h200.shared_per_block);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+}
+
 /* Where tiles would leave SMs idle, blocks share their k; up to 16 rows or columns have tiles of
  * their own. */
 FC_TEST(cuda_emit, few_results_of_long_sums_are_parts) {

@@ -223,6 +223,8 @@ void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned pha
 /* Declares the shared memory of `exchange`, if a store of the kernel needs it. */
 void fc_cuda_group_turn(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned threads);
 
+/* The code of the slice, whose loads have q*, for all elements; the loop over these stays open. */
+void fc_cuda_group_open(fc_cuda_gen *g, const fc_cuda_group *gr);
 /* Names of places for what the slice does with accesses besides loads, and its code for the first
  * element, in the scope that is open. */
 void fc_cuda_group_first(fc_cuda_gen *g, const fc_cuda_group *gr);

@@ -186,6 +186,10 @@ static void begin_chunks(const fc_dot *d) {
     const unsigned ahead = fc_cuda_tile_ahead(d->g->cls);
     fc_cuda_line(t, "unsigned int fill = 0, from = 0;");
     fc_cuda_line(t, "ix todo = %s;", fc_dot_many(d));
+    if (fc_dot_makes(d)) {
+        fc_cuda_line(t, "unsigned int made = 0;");
+        fc_cuda_line(t, "ix left = todo;");
+    }
     fc_cuda_line(t, "const auto bring = [&](ix step) {");
     fc_mma_fill(d);
     fc_cuda_line(t, "};");
@@ -362,7 +366,8 @@ static fc_dot_side operand_of(fc_cuda_gen *g, bool columns) {
                      .at = columns ? "n0" : "m0",
                      .size = columns ? "columns" : "down_size"};
     fc_dot_slice(g, x.value);
-    x.by_k = x.reads == FC_CUDA_BY_K || (x.reads == FC_CUDA_BY_ONE && reads_along_k(g));
+    x.by_k = x.reads == FC_CUDA_BY_K || x.reads == FC_CUDA_MADE_BY_K ||
+             (x.reads == FC_CUDA_BY_ONE && reads_along_k(g));
     x.line = fc_cuda_tile_line(tile, x.side, x.by_k);
     return x;
 }
@@ -376,6 +381,10 @@ fc_dot fc_dot_of(fc_cuda_gen *g) {
                 .half = (fusec_dtype)r->half};
     d.x[1].from = fc_cuda_tile_room(d.tile, d.x[0].side, d.x[0].by_k);
     d.stage = d.x[1].from + fc_cuda_tile_room(d.tile, d.x[1].side, d.x[1].by_k);
+    for (int s = 0; s < 2; s++) {
+        d.x[s].raw = d.stage;
+        if (fc_cuda_is_made(d.x[s].reads)) d.stage += fc_made_room(&d, &d.x[s]);
+    }
     d.type = d.tile->tensor ? "unsigned short" : fc_cuda_type(d.t);
     return d;
 }

@@ -16,6 +16,7 @@ typedef struct fc_dot_side {
     bool by_k;           /* neighbouring threads fetch neighbours along k; on tensor cores, lines in
                             shared memory are along k */
     unsigned line, from; /* elements of a line; where it begins in a stage */
+    unsigned raw;        /* if it is made: where what it comes from begins */
     const char *at, *size, *name;
 } fc_dot_side;
 
@@ -70,6 +71,28 @@ static inline const char *fc_dot_first(const fc_dot *d) {
 static inline const char *fc_dot_many(const fc_dot *d) {
     return fc_dot_is_split(d) ? "many" : "count";
 }
+
+/* cuda_mma_made.c: of operands that are computed eight elements at a time. Elements of 16 bits of a
+ * stage that what they come from takes; once a tile; what a step asks for; the operands of the next
+ * step. */
+unsigned fc_made_room(const fc_dot *d, const fc_dot_side *x);
+void fc_made_begin(const fc_dot *d, const fc_dot_side *x);
+void fc_made_ask(const fc_dot *d, const fc_dot_side *x);
+void fc_made_make(const fc_dot *d);
+static inline bool fc_dot_makes(const fc_dot *d) {
+    return fc_cuda_is_made(d->x[0].reads) || fc_cuda_is_made(d->x[1].reads);
+}
+/* cuda_mma.c: the value that is stored of an operand, and its bits; groups of eight along a line,
+ * threads that take them, lines from one turn of all threads to the next, lines of a step. */
+fc_val fc_mma_narrow_of(const fc_dot *d, fc_val v);
+void fc_mma_put_bits(const fc_dot *d, fc_val v);
+unsigned fc_mma_groups_of_line(const fc_dot *d, const fc_dot_side *x);
+unsigned fc_mma_workers(const fc_dot *d, const fc_dot_side *x);
+unsigned fc_mma_lines_of_turn(const fc_dot *d, const fc_dot_side *x);
+unsigned fc_mma_lines_of(const fc_dot *d, const fc_dot_side *x);
+/* Once a tile: which of a thread's rows (columns), counted from its first group on, are the last;
+ * opens a scope with the places b* of that group in the first step, which need not exist. */
+void fc_mma_begin_first(const fc_dot *d, const fc_dot_side *x);
 
 /* cuda_mma.c. Places of threads, once and for each tile; a stage of operands; products of one; what
  * waits for it; the place of a thread's first result of a pass, and of result c from there. */

@@ -109,7 +109,7 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
 const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES] = {
     [FC_CUDA_TILE_LARGE] = {true, false, 2, 4, 4, 4, 32, 4, 2, 0, 32},
     [FC_CUDA_TILE_SMALL] = {true, false, 2, 4, 2, 2, 64, 3, 3, 0, 40},
-    [FC_CUDA_TILE_FLAT] = {true, false, 1, 4, 1, 1, 128, 6, 2, 0, 0},
+    [FC_CUDA_TILE_FLAT] = {true, false, 1, 4, 1, 1, 128, 8, 2, 0, 0},
     [FC_CUDA_FMA_LARGE] = {false, false, 1, 1, 2, 8, 16, 2, 2, 16, 5},
     [FC_CUDA_FMA_SMALL] = {false, false, 1, 1, 1, 4, 16, 2, 3, 16, 8},
     [FC_CUDA_FMA_THIN] = {false, false, 1, 1, 1, 4, 16, 2, 3, 4, 8},
@@ -124,6 +124,14 @@ uint32_t fc_cuda_bare(const fc_code *c, fc_val operand) {
     const fc_instr *from = &c->ins.at[i->a];
     return from->op == FC_OP_LOAD && fc_is_half((fusec_dtype)from->dtype) ? (uint32_t)from->imm
                                                                           : UINT32_MAX;
+}
+
+unsigned fc_cuda_made_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *used,
+                            unsigned axis) {
+    unsigned bytes = 0;
+    for (uint32_t a = 0; a < k->accesses.len; a++)
+        if (used[a] && fc_class_move(cls, a, axis) != FC_MOVE_ZERO) bytes += fc_cuda_bytes(k, a);
+    return bytes;
 }
 
 /* ---- accumulators ---------------------------------------------------------------------------- */

@@ -119,13 +119,23 @@ static inline unsigned fc_cuda_tile_ahead(const fc_class *cls) {
 static inline unsigned fc_cuda_tile_chunk(const fc_cuda_tile *t) { /* of the tree of nest.h */
     return t->tensor ? FC_DOT_CHUNK16 : FC_DOT_CHUNK;
 }
-/* How an operand is read: by single elements, computed by the kernel's own code; or, where it is a
- * bare array, by 16 bytes of neighbours along k or along the rows (columns) of the tile. */
+/* How an operand is read: by single elements, computed by the kernel's own code; where it is a bare
+ * array, by 16 bytes of neighbours along k or along the rows (columns) of the tile; where it is
+ * computed from arrays that lie so, or stand, by what eight neighbours need of them. */
 typedef enum fc_cuda_reads {
     FC_CUDA_BY_ONE,
     FC_CUDA_BY_K,
     FC_CUDA_BY_PLACE,
+    FC_CUDA_MADE_BY_K,
+    FC_CUDA_MADE_BY_PLACE,
 } fc_cuda_reads;
+enum { FC_CUDA_EIGHT = 8 }; /* neighbours of 16 bits that are one access of shared memory */
+static inline bool fc_cuda_is_made(unsigned reads) {
+    return reads == FC_CUDA_MADE_BY_K || reads == FC_CUDA_MADE_BY_PLACE;
+}
+/* Bytes of an element that come to shared memory, of arrays `used` that move along an axis. */
+unsigned fc_cuda_made_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *used,
+                            unsigned axis);
 /* Elements of a line of an operand of `side` rows (columns) in shared memory, and of all of it. On
  * tensor cores lines are along k or across it, else across it. Lines side by side meet all banks
  * once; those of a group have 128 bytes, whose sixteens change places from line to line. */

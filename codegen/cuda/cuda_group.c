@@ -556,6 +556,15 @@ void fc_cuda_group_first(fc_cuda_gen *g, const fc_cuda_group *gr) {
     memset(g->local, 0, g->code.ins.len);
 }
 
+void fc_cuda_group_open(fc_cuda_gen *g, const fc_cuda_group *gr) {
+    memset(g->local, 0, g->code.ins.len);
+    mark_varying(g, gr);
+    code(g, gr, false);
+    begin_elements(g, gr);
+    code(g, gr, true);
+    memset(g->local, 0, g->code.ins.len);
+}
+
 void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase) {
     memset(g->local, 0, g->code.ins.len);
     mark_varying(g, gr);

@@ -4,26 +4,24 @@
  *
  * In: a kernel whose operands were cast from one 16-bit dtype. Out: text. Bare arrays come as they
  * are, eight neighbours at a time, and no thread waits; other operands are computed by the kernel's
- * own code, one element at a time. A warp has `high` pieces of 16 rows by `wide` of 8 columns, in
- * registers, and where a tile has less of them than a block has warps, the others only fetch.
- * Sixteen elements of k are one addition to an accumulator, in order of k; that is the same for
- * every tile, so results do not depend on it. */
+ * own code, from what comes in the same way (cuda_mma_made.c) or one element at a time. A warp has
+ * `high` pieces of 16 rows by `wide` of 8 columns, in registers, and where a tile has less of them
+ * than a block has warps, the others only fetch. Sixteen elements of k are one addition to an
+ * accumulator, in order of k; that is the same for every tile, so results do not depend on it. */
 #include "codegen/cuda/cuda_dot.h"
 #include "ir/plant.h"
-
-enum { EIGHT = 8 };
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
 /* The 16-bit value behind an operand, if the cast is not folded. */
-static fc_val narrow_of(const fc_dot *d, fc_val v) {
+fc_val fc_mma_narrow_of(const fc_dot *d, fc_val v) {
     const fc_instr *i = &d->g->code.ins.at[v];
     return i->op == FC_OP_CVT && d->g->code.ins.at[i->a].dtype == d->half ? i->a : v;
 }
 
-static void put_bits(const fc_dot *d, fc_val v) {
+void fc_mma_put_bits(const fc_dot *d, fc_val v) {
     fc_cuda_text *t = &d->g->t;
-    const fc_val narrow = narrow_of(d, v);
+    const fc_val narrow = fc_mma_narrow_of(d, v);
     if (narrow != v) {
         fc_cuda_to_storage(t, narrow);
         return;
@@ -44,22 +42,29 @@ void fc_mma_place(const fc_dot *d, const fc_dot_side *x, const char *line, const
 
 /* Groups of eight that lie side by side along a line, and how many lines a turn of all threads is
  * below the one before. */
-static unsigned groups_of_line(const fc_dot *d, const fc_dot_side *x) {
-    return (x->by_k ? d->tile->depth : x->side) / EIGHT;
+unsigned fc_mma_groups_of_line(const fc_dot *d, const fc_dot_side *x) {
+    return (x->by_k ? d->tile->depth : x->side) / FC_CUDA_EIGHT;
 }
-static unsigned lines_of_turn(const fc_dot *d, const fc_dot_side *x) {
-    return FC_CUDA_THREADS / groups_of_line(d, x);
+/* Those that make operands are warps without products, if a tile has such. */
+unsigned fc_mma_workers(const fc_dot *d, const fc_dot_side *x) {
+    const unsigned busy = fc_cuda_tile_busy(d->tile);
+    return fc_cuda_is_made(x->reads) && busy < FC_CUDA_THREADS ? FC_CUDA_THREADS - busy
+                                                               : (unsigned)FC_CUDA_THREADS;
 }
-static unsigned lines_of(const fc_dot *d, const fc_dot_side *x) {
+unsigned fc_mma_lines_of_turn(const fc_dot *d, const fc_dot_side *x) {
+    return fc_mma_workers(d, x) / fc_mma_groups_of_line(d, x);
+}
+unsigned fc_mma_lines_of(const fc_dot *d, const fc_dot_side *x) {
     return x->by_k ? x->side : d->tile->depth;
 }
 
 /* Where this thread's first group is: line and place in it. */
 static void thread_place(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &d->g->t;
-    fc_cuda_line(t, "const unsigned int %s_line = thread / %u;", x->name, groups_of_line(d, x));
-    fc_cuda_line(t, "const unsigned int %s_in = thread %% %u * %d;", x->name, groups_of_line(d, x),
-                 EIGHT);
+    fc_cuda_line(t, "const unsigned int %s_line = thread %% %u / %u;", x->name,
+                 fc_mma_workers(d, x), fc_mma_groups_of_line(d, x));
+    fc_cuda_line(t, "const unsigned int %s_in = thread %% %u * %d;", x->name,
+                 fc_mma_groups_of_line(d, x), FC_CUDA_EIGHT);
     fc_cuda_indent(t);
     fc_str_printf(t->out, "const unsigned int %s_to = fc_settled(", x->name);
     fc_mma_place(d, x, *x->name == 'x' ? "x_line" : "y_line", *x->name == 'x' ? "x_in" : "y_in");
@@ -76,15 +81,11 @@ static void stride(const fc_dot *d, const fc_dot_side *x) {
         fc_str_printf(d->g->t.out, "p.w[%u]", fc_cuda_word(d->g, a) + 1 + axis);
 }
 
-/* Once a tile: the address of this thread's first group in the first step, which need not exist;
- * which of its rows (columns), counted from there, are the last. */
-static void begin_eights(const fc_dot *d, const fc_dot_side *x) {
+void fc_mma_begin_first(const fc_dot *d, const fc_dot_side *x) {
     const fc_dot_side *other = &d->x[x == d->x];
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
-    const uint32_t a = fc_cuda_bare(&g->code, x->value);
     const char *at = x->by_k ? "line" : "in";
-    fc_cuda_line(t, "const unsigned short *%s;", x->name);
     fc_cuda_line(t, "const ix %s_rest = %s - %s - (ix)%s_%s;", x->name, x->size, x->at, x->name,
                  at);
     fc_cuda_line(t, "{");
@@ -94,13 +95,22 @@ static void begin_eights(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_line(t, "const ix j0 = %s(ix)%s_%s;", fc_dot_first(d), x->name,
                  x->by_k ? "in" : "line");
     fc_cuda_bases(g, g->axes);
+}
+
+/* Once a tile: the address of that group. */
+static void begin_eights(const fc_dot *d, const fc_dot_side *x) {
+    fc_cuda_gen *g = d->g;
+    fc_cuda_text *t = &g->t;
+    const uint32_t a = fc_cuda_bare(&g->code, x->value);
+    fc_cuda_line(t, "const unsigned short *%s;", x->name);
+    fc_mma_begin_first(d, x);
     fc_cuda_line(t, "%s = a%u + b%u;", x->name, (unsigned)g->k->accesses.at[a].buffer, (unsigned)a);
     fc_cuda_line(t, "}");
 }
 
 static void bring_eights(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &d->g->t;
-    const unsigned down = lines_of_turn(d, x), lines = lines_of(d, x);
+    const unsigned down = fc_mma_lines_of_turn(d, x), lines = fc_mma_lines_of(d, x);
     if (lines < down) fc_cuda_line(t, "if (%s_line < %u) {", x->name, lines);
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int u = 0; u < %u; u++)", lines < down ? 1 : lines / down);
@@ -125,7 +135,7 @@ static void bring_eights(const fc_dot *d, const fc_dot_side *x) {
 static void bring_ones(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &d->g->t;
     const unsigned depth = d->tile->depth, fast = x->by_k ? depth : x->side;
-    fc_dot_slice(d->g, narrow_of(d, x->value));
+    fc_dot_slice(d->g, fc_mma_narrow_of(d, x->value));
     fc_cuda_line(t, "#pragma unroll 4");
     fc_cuda_line(t, "for (unsigned int turn = thread; turn < %u; turn += %d) {", x->side * depth,
                  FC_CUDA_THREADS);
@@ -137,7 +147,7 @@ static void bring_ones(const fc_dot *d, const fc_dot_side *x) {
     fc_str_printf(t->out, "stage[%u + ", x->from);
     fc_mma_place(d, x, x->by_k ? "at" : "deep", x->by_k ? "deep" : "at");
     fc_str_add(t->out, "] = depth < count ? ");
-    put_bits(d, x->value);
+    fc_mma_put_bits(d, x->value);
     fc_str_add(t->out, " : (unsigned short)0;\n");
     fc_cuda_line(t, "}");
 }
@@ -150,7 +160,9 @@ void fc_mma_fill(const fc_dot *d) {
     fc_cuda_line(t, "if (todo > 0) {");
     fc_cuda_line(t, "unsigned short *const stage = all + fill;");
     for (int s = 0; s < 2; s++) {
-        if (d->x[s].reads == FC_CUDA_BY_ONE)
+        if (fc_cuda_is_made(d->x[s].reads))
+            fc_made_ask(d, &d->x[s]);
+        else if (d->x[s].reads == FC_CUDA_BY_ONE)
             bring_ones(d, &d->x[s]);
         else
             bring_eights(d, &d->x[s]);
@@ -159,11 +171,15 @@ void fc_mma_fill(const fc_dot *d) {
     fc_cuda_line(t, "fill = fill == %u ? 0 : fill + %u;", (stages - 1) * d->stage, d->stage);
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "fc_bring_set();");
+    if (fc_dot_makes(d)) fc_made_make(d);
 }
 
 void fc_mma_begin_tile(const fc_dot *d) {
     for (int s = 0; s < 2; s++)
-        if (d->x[s].reads != FC_CUDA_BY_ONE) begin_eights(d, &d->x[s]);
+        if (fc_cuda_is_made(d->x[s].reads))
+            fc_made_begin(d, &d->x[s]);
+        else if (d->x[s].reads != FC_CUDA_BY_ONE)
+            begin_eights(d, &d->x[s]);
 }
 
 /* ---- products -------------------------------------------------------------------------------- */

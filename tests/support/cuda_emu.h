@@ -294,6 +294,12 @@ static inline void fc_bring(void *to, const void *from, bool there) {
     else
         memset(to, 0, 16);
 }
+template <int N> static void fc_bring_some(void *to, const void *from, bool there) {
+    if (there)
+        memcpy(to, from, N);
+    else
+        memset(to, 0, N);
+}
 static inline void fc_bring_set() {}
 template <int N> static void fc_brought() {}
 

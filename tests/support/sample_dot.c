@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sample_dot.c - contractions as samples (sample_kernels.h): with work before and behind, of
- * several dtypes, with turned operands and batches. The order is spelled out once, for doubles and
- * floats. */
+ * several dtypes, with turned operands and batches, and made of bytes. The order is spelled out
+ * once, for doubles and floats. */
 #include "tests/support/sample_dot.h"
 
 #include <math.h>
@@ -189,4 +189,50 @@ void fc_dot_halves_across_ref(const int64_t *s, void *const *arg, const uint64_t
                 sum += whole(x[k * s[0] + i]) * whole(y[j * s[2] + k]);
             r[i * s[1] + j] = fc_sample_bf16(sum);
         }
+}
+
+/* x[i,k] @ (q - z - t), of bytes q[j,k], z[j] and t[k], or of q[k,j], z[k] and t[j]: what stands
+ * along a line of memory, and what lies along it. The differences are bf16. */
+static void build_made(fc_kernel *k, fc_dimtab *t, const fc_dim *s, bool turned) {
+    const int *rows = turned ? AXES(2) : AXES(1), *lines = turned ? AXES(1) : AXES(2);
+    space(k, FC_SCHED_DOT, 2, 1, s);
+    fc_val x = input(k, t, FUSEC_BF16, 2, DIMS(s[0], s[2]), AXES(0, 2)),
+           q = input(k, t, FUSEC_I8, 2, turned ? DIMS(s[2], s[1]) : DIMS(s[1], s[2]),
+                     turned ? AXES(2, 1) : AXES(1, 2)),
+           z = input(k, t, FUSEC_BF16, 1, DIMS(s[turned ? 2 : 1]), rows),
+           u = input(k, t, FUSEC_BF16, 1, DIMS(s[turned ? 1 : 2]), lines);
+    fc_val w =
+        op2(k, FC_OP_sub, fc_val_cast(&k->code, q, FUSEC_F32), fc_val_cast(&k->code, z, FUSEC_F32));
+    w = op2(k, FC_OP_sub, w, fc_val_cast(&k->code, u, FUSEC_F32));
+    output(k, t, FUSEC_F32, 2, DIMS(s[0], s[1]), AXES(0, 1),
+           fc_kernel_contract(k, x, fc_val_cast(&k->code, w, FUSEC_BF16), 0));
+}
+static void made_ref(const int64_t *s, void *const *arg, bool turned) {
+    const uint16_t *x = arg[0], *z = arg[2], *u = arg[3];
+    const int8_t *q = arg[1];
+    float *r = arg[4];
+    for (int64_t i = 0; i < s[0]; i++)
+        for (int64_t j = 0; j < s[1]; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < s[2]; k++) {
+                const int64_t row = turned ? k : j, line = turned ? j : k;
+                const double w = q[row * s[turned ? 1 : 2] + line] - whole(z[row]) - whole(u[line]);
+                sum += whole(x[i * s[2] + k]) * w;
+            }
+            r[i * s[1] + j] = (float)sum;
+        }
+}
+void fc_dot_halves_made(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    build_made(k, t, s, false);
+}
+void fc_dot_halves_made_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    made_ref(s, arg, false);
+}
+void fc_dot_halves_made_turned(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    build_made(k, t, s, true);
+}
+void fc_dot_halves_made_turned_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    made_ref(s, arg, true);
 }

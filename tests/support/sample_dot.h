@@ -15,5 +15,7 @@ FC_DOT_SAMPLE(bytes);
 FC_DOT_SAMPLE(halves);
 FC_DOT_SAMPLE(halves_turned);
 FC_DOT_SAMPLE(halves_across);
+FC_DOT_SAMPLE(halves_made);
+FC_DOT_SAMPLE(halves_made_turned);
 
 #endif

@@ -554,6 +554,9 @@ const fc_sample fc_samples[] = {
     {"product_halves",     3, false, false, 0, fc_dot_halves, fc_dot_halves_ref},
     {"product_halves_turned", 3, false, false, 0, fc_dot_halves_turned, fc_dot_halves_turned_ref},
     {"product_halves_across", 3, false, false, 0, fc_dot_halves_across, fc_dot_halves_across_ref},
+    {"product_halves_made", 3, false, false, 0, fc_dot_halves_made, fc_dot_halves_made_ref},
+    {"product_halves_made_turned", 3, false, false, 0, fc_dot_halves_made_turned,
+     fc_dot_halves_made_turned_ref},
 };
 /* clang-format on */
 const size_t fc_nsamples = FC_COUNT(fc_samples);

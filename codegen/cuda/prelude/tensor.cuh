@@ -34,10 +34,14 @@ FC_INLINE unsigned int fc_settled(unsigned int v) {
     asm volatile("" : "+r"(v));
     return v;
 }
-// 16 bytes to shared memory, zeros if they are not `there`; what was asked for so far is a set; waits until all sets but the last N are there.
+// 16 bytes to shared memory, or 8, zeros if they are not `there`; what was asked for so far is a set; waits until all sets but the last N are there.
 FC_INLINE void fc_bring(void *to, const void *from, bool there) {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(there ? 16 : 0) : "memory");
+}
+template <int N> FC_INLINE void fc_bring_some(void *to, const void *from, bool there) {
+    const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(N), "r"(there ? N : 0) : "memory");
 }
 FC_INLINE void fc_bring_set() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N> FC_INLINE void fc_brought() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }

@@ -62,25 +62,104 @@ static uint16_t reads_of(const fc_kernel *k, const fc_nest *n, fc_val operand, u
                                                                  : FC_CUDA_BY_ONE;
 }
 
+/* ---- operands that are computed -------------------------------------------------------------- */
+
+enum { MADE_BYTES = 8 }; /* of an element at most, of all arrays that it is made of */
+
+/* Whether arrays `uses` give eight neighbours along an axis all that they need by accesses of 8 or
+ * 16 bytes, or stand. */
+static bool comes_along(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                        const uint8_t *uses, unsigned axis, uint32_t align) {
+    unsigned bytes = 0;
+    if (axis == n->np && n->nr != 1) return false;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        if (!uses[a] || !n->stride[(size_t)a * (n->np + n->nr) + axis]) continue;
+        if (!side_by_side(n, a, axis, align, FC_CUDA_EIGHT)) return false;
+        bytes += fc_cuda_bytes(k, a);
+    }
+    return bytes && bytes <= MADE_BYTES && bytes == fc_cuda_made_bytes(k, cls, uses, axis);
+}
+
+/* Whether the code of an operand is loads and what is done element by element. */
+static bool is_plain(const fc_kernel *k, fc_val v, unsigned depth) {
+    const fc_instr *i = &k->code.ins.at[v];
+    const bool leaf = i->op == FC_OP_LOAD || i->op == FC_OP_CONST || i->op == FC_OP_PARAM;
+    if (leaf || depth == 0) return leaf;
+    if (i->op != FC_OP_CAST && i->op != FC_OP_BITCAST && !fc_is_elementwise(i->op)) return false;
+    for (int o = 0; o < fc_instr_arity(i); o++)
+        if (!is_plain(k, fc_instr_operand(i, o), depth - 1)) return false;
+    return true;
+}
+
+enum { PLAIN_DEPTH = 12 };
+
+static uint16_t made_of(const fc_kernel *k, const fc_nest *n, const fc_class *cls, fc_val operand,
+                        const uint8_t *uses, unsigned place, uint32_t align) {
+    if (n->nr != 1 || !is_plain(k, operand, PLAIN_DEPTH)) return FC_CUDA_BY_ONE;
+    if (comes_along(k, n, cls, uses, n->np, align)) return FC_CUDA_MADE_BY_K;
+    return place < n->np && comes_along(k, n, cls, uses, place, align) ? FC_CUDA_MADE_BY_PLACE
+                                                                       : FC_CUDA_BY_ONE;
+}
+
+/* Of what comes of an operand in a step. */
+static unsigned raw_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                          const fc_dot_axes *of, const fc_cuda_tile *t, bool columns) {
+    const unsigned reads = columns ? cls->cuda.dot_right : cls->cuda.dot_left,
+                   place = columns ? cls->cuda.dot_across : cls->cuda.dot_axis,
+                   side = (columns ? fc_cuda_tile_columns : fc_cuda_tile_rows)(t);
+    const uint8_t *uses = columns != (bool)cls->cuda.dot_swapped ? of->right : of->left;
+    if (!fc_cuda_is_made(reads)) return 0;
+    return side * t->depth *
+           fc_cuda_made_bytes(k, cls, uses, reads == FC_CUDA_MADE_BY_K ? n->np : place);
+}
+
+/* ---- the launch ------------------------------------------------------------------------------ */
+
 /* Of dynamic shared memory; as if all lines lay in the longer way. */
-static unsigned stage_bytes(const fc_cuda_tile *t) {
+static unsigned stage_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                            const fc_dot_axes *of, const fc_cuda_tile *t) {
     unsigned bytes = 0;
     for (int s = 0; s < 2; s++) {
         const unsigned side = s ? fc_cuda_tile_columns(t) : fc_cuda_tile_rows(t),
-                       k = fc_cuda_tile_room(t, side, true),
-                       place = fc_cuda_tile_room(t, side, false);
-        bytes += 2 * (k > place ? k : place);
+                       along = fc_cuda_tile_room(t, side, true),
+                       across = fc_cuda_tile_room(t, side, false);
+        bytes += 2 * (along > across ? along : across) + raw_bytes(k, n, cls, of, t, s);
     }
     return bytes;
 }
 
-static uint16_t stages_for(const fc_machine *m, const fc_cuda_tile *t) {
-    const unsigned room = ((unsigned)m->shared_per_block - STATIC_SHARED) / stage_bytes(t);
+/* As many steps as a tile wants, if they have room. */
+static uint16_t stages_for(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                           const fc_class *cls, const fc_dot_axes *of, const fc_cuda_tile *t) {
+    const unsigned room =
+        ((unsigned)m->shared_per_block - STATIC_SHARED) / stage_bytes(k, n, cls, of, t);
     return (uint16_t)(room < t->stages ? room : t->stages);
 }
 
+/* As many stages as a tile wants, and not so many that blocks which could run side by side have no
+ * room; an operand is made element by element where there is not even room for two. */
+static void find_stages(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                        const fc_dot_axes *of, const fc_cuda_tile *t, int64_t items, fc_class *cls,
+                        fc_launch *l) {
+    enum { ENOUGH = 4 };
+    const unsigned shared = (unsigned)m->shared_per_block - STATIC_SHARED;
+    unsigned bytes = stage_bytes(k, n, cls, of, t);
+    if (shared / bytes < 2) {
+        if (fc_cuda_is_made(cls->cuda.dot_left)) cls->cuda.dot_left = FC_CUDA_BY_ONE;
+        if (fc_cuda_is_made(cls->cuda.dot_right)) cls->cuda.dot_right = FC_CUDA_BY_ONE;
+        bytes = stage_bytes(k, n, cls, of, t);
+    }
+    const bool makes = fc_cuda_is_made(cls->cuda.dot_left) || fc_cuda_is_made(cls->cuda.dot_right);
+    const unsigned least = makes ? ENOUGH - 1 : ENOUGH, most = shared / bytes,
+                   each = items > m->sm_count ? shared / t->blocks / bytes : most,
+                   wanted = each > least ? each : least, room = wanted < most ? wanted : most;
+    cls->cuda.dot_stages = (uint16_t)(room < t->stages ? room : t->stages);
+    l->shared_bytes = cls->cuda.dot_stages * bytes + (t->group ? GROUP_ALIGN : 0);
+}
+
 static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                      fc_cuda_tile_size tile, bool may_split, fc_class *cls, fc_launch *l) {
+                      const fc_dot_axes *of, fc_cuda_tile_size tile, bool may_split, fc_class *cls,
+                      fc_launch *l) {
     const fc_cuda_tile *t = &fc_cuda_tiles[tile];
     const int64_t tiles = tiles_of(cls, n, tile),
                   span = may_split ? fc_cuda_dot_span(m, t, tiles, n->count) : n->count,
@@ -90,10 +169,7 @@ static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                    bytes = bytes_of(k, cls);
     cls->cuda.dot_tile = (uint16_t)tile;
     cls->cuda.dot_stages = t->stages;
-    if (t->tensor) {
-        cls->cuda.dot_stages = stages_for(m, t);
-        l->shared_bytes = cls->cuda.dot_stages * stage_bytes(t) + (t->group ? GROUP_ALIGN : 0);
-    }
+    if (t->tensor) find_stages(m, k, n, of, t, items, cls, l);
     l->block[0] = FC_CUDA_THREADS;
     l->grid[0] = (uint64_t)(items < together ? items : together);
     l->workspace_bytes =
@@ -149,22 +225,23 @@ static void find_axes(const fc_dot_axes *of, fc_class *cls) {
 
 /* Whether a product can take a tile: groups need shared memory for three steps, accumulators of 64
  * bits have registers in small tiles of chains only. */
-static bool may_take(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
-                     fc_cuda_tile_size tile, bool tensor) {
+static bool may_take(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                     const fc_dot_axes *of, const fc_class *cls, fc_cuda_tile_size tile,
+                     bool tensor) {
     const fc_cuda_tile *t = &fc_cuda_tiles[tile];
     if (t->tensor != tensor || !t->cost) return false;
-    if (t->group) return m->sm_major == GROUPS && stages_for(m, t) >= 3;
+    if (t->group) return m->sm_major == GROUPS && stages_for(m, k, n, cls, of, t) >= 3;
     return tensor || tile == FC_CUDA_FMA_SMALL || bytes_of(k, cls) == 4;
 }
 
 /* The one that takes least; with one row or a few on tensor cores, the flat one. */
 static fc_cuda_tile_size tile_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                                 const fc_class *cls, bool tensor) {
+                                 const fc_dot_axes *of, const fc_class *cls, bool tensor) {
     fc_cuda_tile_size best = FC_CUDA_TILE_FLAT;
     double least = 0;
     if (tensor && size_of(n, cls->cuda.dot_axis) <= FLAT_ROWS) return best;
     for (fc_cuda_tile_size i = 0; i < FC_CUDA_TILES; i++) {
-        if (!may_take(m, k, cls, i, tensor)) continue;
+        if (!may_take(m, k, n, of, cls, i, tensor)) continue;
         const double cost = fc_cuda_dot_cost(m, &fc_cuda_tiles[i], tiles_of(cls, n, i), n->count);
         if (best != FC_CUDA_TILE_FLAT && cost >= least) continue;
         least = cost;
@@ -195,9 +272,15 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
     cls->cuda.kind = FC_CUDA_DOT;
     cls->cuda.dot_left = reads_of(k, n, r->value[swapped], cls->cuda.dot_axis, align, tensor);
     cls->cuda.dot_right = reads_of(k, n, r->value[!swapped], cls->cuda.dot_across, align, tensor);
+    if (tensor && cls->cuda.dot_left == FC_CUDA_BY_ONE)
+        cls->cuda.dot_left = made_of(k, n, cls, r->value[swapped], swapped ? of.right : of.left,
+                                     cls->cuda.dot_axis, align);
+    if (tensor && cls->cuda.dot_right == FC_CUDA_BY_ONE)
+        cls->cuda.dot_right = made_of(k, n, cls, r->value[!swapped], swapped ? of.left : of.right,
+                                      cls->cuda.dot_across, align);
     cls->vector = group_of(k, n, cls, align);
     cls->wide = n->far;
-    launch_of(m, k, n, tile_of(m, k, n, cls, tensor), true, cls, l);
+    launch_of(m, k, n, &of, tile_of(m, k, n, &of, cls, tensor), true, cls, l);
     return FUSEC_OK;
 }
 
@@ -210,7 +293,7 @@ fusec_status fc_cuda_dot_plain(const fc_machine *m, const fc_kernel *k, const fc
     cls->cuda.kind = FC_CUDA_DOT;
     cls->cuda.dot_left = cls->cuda.dot_right = FC_CUDA_BY_ONE;
     cls->vector = 1;
-    launch_of(m, k, n, FC_CUDA_TILE_SMALL, false, cls, l);
+    launch_of(m, k, n, &of, FC_CUDA_TILE_SMALL, false, cls, l);
     return FUSEC_OK;
 }
 
@@ -223,10 +306,15 @@ bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest 
                    {FC_CUDA_GROUP_NARROW, FC_CUDA_TILE_SMALL},
                    {FC_CUDA_TILE_LARGE, FC_CUDA_TILE_SMALL},
                    {FC_CUDA_FMA_LARGE, FC_CUDA_FMA_SMALL}};
-    for (size_t i = 0; i < FC_COUNT(smaller); i++) {
-        if (cls->cuda.dot_tile != (uint16_t)smaller[i].from) continue;
-        launch_of(m, k, n, smaller[i].to, true, cls, l);
-        return true;
-    }
-    return false;
+    fc_arena arena;
+    fc_dot_axes of;
+    fc_error e = {0};
+    size_t i = 0;
+    while (i < FC_COUNT(smaller) && cls->cuda.dot_tile != (uint16_t)smaller[i].from) i++;
+    if (i == FC_COUNT(smaller)) return false;
+    fc_arena_init(&arena, k->code.alloc);
+    const bool found = fc_dot_find_accesses(k, n, &arena, &of, &e) == FUSEC_OK;
+    if (found) launch_of(m, k, n, &of, smaller[i].to, true, cls, l);
+    fc_arena_free(&arena);
+    return found;
 }

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuda_mma_made.c - operands of tensor cores that are computed, eight neighbours at a time.
+ *
+ * In: an operand all of whose arrays lie along one axis, of k or of its rows (columns), or stand
+ * along it: casts, scales by row or column, dequantisation. Out: text. What moves comes as it is to
+ * a part of the stage of its own, by asynchronous copies several steps ahead, as bare operands do;
+ * each thread reads only what it asked for, so it waits for no other. A step before the products
+ * the kernel's own code makes the elements of it, and of what stands, which is read where it is,
+ * and puts them where products look for them, 16 bytes at a time. */
+#include <stdio.h>
+
+#include "codegen/cuda/cuda_dot.h"
+#include "ir/plant.h"
+
+static unsigned axis_of(const fc_dot *d, const fc_dot_side *x) {
+    return x->by_k ? d->g->np : x->axis;
+}
+
+static bool is_load(const fc_dot *d, uint32_t a) {
+    return d->g->used[a] & FC_CUDA_LOADS;
+}
+
+/* Of the slice under way: whether neighbours have elements of their own of an array. */
+static bool comes(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
+    return is_load(d, a) && fc_class_move(d->g->cls, a, axis_of(d, x)) != FC_MOVE_ZERO;
+}
+
+static unsigned turns_of(const fc_dot *d, const fc_dot_side *x) {
+    const unsigned lines = fc_mma_lines_of(d, x), down = fc_mma_lines_of_turn(d, x);
+    return lines < down ? 1 : lines / down;
+}
+
+/* Elements of 16 bits that the arrays before `a` take of a stage. */
+static unsigned raw_before(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
+    unsigned bytes = 0;
+    for (uint32_t b = 0; b < a; b++)
+        if (comes(d, x, b)) bytes += fc_cuda_bytes(d->g->k, b);
+    return bytes * x->side * d->tile->depth / 2;
+}
+
+unsigned fc_made_room(const fc_dot *d, const fc_dot_side *x) {
+    fc_dot_slice(d->g, x->value);
+    return raw_before(d, x, (uint32_t)d->g->k->accesses.len);
+}
+
+static const char *storage(const fc_dot *d, uint32_t a) {
+    return fc_dtypes[d->g->k->accesses.at[a].dtype].cuda;
+}
+
+/* Appends the elements from one line to the next, or along a line, in array `a`. */
+static void stride(const fc_dot *d, uint32_t a, unsigned axis) {
+    if (axis < d->g->axes && fc_class_move(d->g->cls, a, axis) != FC_MOVE_ZERO)
+        fc_str_printf(d->g->t.out, "p.w[%u]", fc_cuda_word(d->g, a) + 1 + axis);
+    else
+        fc_str_add(d->g->t.out, "0");
+}
+
+void fc_made_begin(const fc_dot *d, const fc_dot_side *x) {
+    fc_cuda_gen *g = d->g;
+    fc_cuda_text *t = &g->t;
+    fc_dot_slice(g, x->value);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if (is_load(d, a))
+            fc_cuda_line(t, "const %s *%s_q%u;", storage(d, a), x->name, (unsigned)a);
+    fc_mma_begin_first(d, x);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if (is_load(d, a))
+            fc_cuda_line(t, "%s_q%u = a%u + b%u;", x->name, (unsigned)a,
+                         (unsigned)g->k->accesses.at[a].buffer, (unsigned)a);
+    fc_cuda_line(t, "}");
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+/* Opens the loop over a thread's groups; whether one exists, if `left` elements of k do. */
+static void begin_groups(const fc_dot *d, const fc_dot_side *x, const char *left) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned down = fc_mma_lines_of_turn(d, x), lines = fc_mma_lines_of(d, x);
+    if (fc_mma_workers(d, x) < FC_CUDA_THREADS)
+        fc_cuda_line(t, "if (thread >= %u)", FC_CUDA_THREADS - fc_mma_workers(d, x));
+    if (lines < down) fc_cuda_line(t, "if (%s_line < %u)", x->name, lines);
+    if (lines >= down) fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", turns_of(d, x));
+    if (x->by_k)
+        fc_cuda_line(t, "const bool there = (ix)%s_in < %s && u * %u < %s_rest;", x->name, left,
+                     down, x->name);
+    else
+        fc_cuda_line(t, "const bool there = (ix)%s_line + u * %u < %s && 0 < %s_rest;", x->name,
+                     down, left, x->name);
+}
+
+/* Appends the address of a group in array `a`. */
+static void group_at(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
+    fc_str_printf(d->g->t.out, "%s_q%u + u * %u * ", x->name, (unsigned)a,
+                  fc_mma_lines_of_turn(d, x));
+    stride(d, a, x->by_k ? x->axis : d->g->np);
+}
+
+/* The same of what came of it. */
+static void raw_at(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
+    fc_str_printf(d->g->t.out, "(stage + %u + (u * %u + thread %% %u) * %u)",
+                  x->raw + raw_before(d, x, a), fc_mma_workers(d, x), fc_mma_workers(d, x),
+                  FC_CUDA_EIGHT / 2 * fc_cuda_bytes(d->g->k, a));
+}
+
+/* To the next step: of arrays that come, or of those that stand. */
+static void advance(const fc_dot *d, const fc_dot_side *x, bool coming) {
+    fc_cuda_text *t = &d->g->t;
+    for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
+        if (!is_load(d, a) || comes(d, x, a) != coming) continue;
+        fc_cuda_indent(t);
+        fc_str_printf(t->out, "%s_q%u += %u * ", x->name, (unsigned)a, d->tile->depth);
+        stride(d, a, d->g->np);
+        fc_str_add(t->out, ";\n");
+    }
+}
+
+void fc_made_ask(const fc_dot *d, const fc_dot_side *x) {
+    fc_cuda_text *t = &d->g->t;
+    fc_dot_slice(d->g, x->value);
+    begin_groups(d, x, "todo");
+    for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
+        const unsigned bytes = FC_CUDA_EIGHT * fc_cuda_bytes(d->g->k, a);
+        for (unsigned at = 0; comes(d, x, a) && at < bytes; at += 16) {
+            fc_cuda_indent(t);
+            fc_str_printf(t->out, "fc_bring%s(", bytes < 16 ? "_some<8>" : "");
+            raw_at(d, x, a);
+            fc_str_printf(t->out, " + %u, ", at / 2);
+            group_at(d, x, a);
+            fc_str_printf(t->out, " + %u, there);\n", at / fc_cuda_bytes(d->g->k, a));
+        }
+    }
+    fc_cuda_line(t, "}");
+    advance(d, x, true);
+}
+
+/* q* of a group. */
+static void loads(const fc_dot *d, const fc_dot_side *x) {
+    fc_cuda_text *t = &d->g->t;
+    for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
+        const unsigned bytes = FC_CUDA_EIGHT * fc_cuda_bytes(d->g->k, a);
+        if (!is_load(d, a)) continue;
+        fc_cuda_indent(t);
+        if (comes(d, x, a)) {
+            char type[48];
+            snprintf(type, sizeof type, "fc_vec<%s, %d, %u>", storage(d, a), FC_CUDA_EIGHT,
+                     bytes < 16 ? bytes : 16);
+            fc_str_printf(t->out, "const %s q%u = *(const %s *)", type, (unsigned)a, type);
+            raw_at(d, x, a);
+            fc_str_add(t->out, ";\n");
+        } else {
+            fc_str_printf(t->out, "const %s q%u = there ? *(", storage(d, a), (unsigned)a);
+            group_at(d, x, a);
+            fc_str_printf(t->out, ") : (%s)0;\n", storage(d, a));
+        }
+    }
+}
+
+static void make(const fc_dot *d, const fc_dot_side *x) {
+    fc_cuda_gen *g = d->g;
+    fc_cuda_text *t = &g->t;
+    const unsigned axis = axis_of(d, x);
+    const fc_cuda_group gr = {
+        .n = FC_CUDA_EIGHT, .step = 1, .first = axis, .end = axis + 1, .wide = true, .slot = ""};
+    fc_dot_slice(g, x->value);
+    begin_groups(d, x, "left");
+    loads(d, x);
+    fc_cuda_line(t, "fc_vec<unsigned short, %d, 16> bits;", FC_CUDA_EIGHT);
+    fc_dot_slice(g, fc_mma_narrow_of(d, x->value));
+    fc_cuda_group_open(g, &gr);
+    fc_cuda_indent(t);
+    fc_str_add(t->out, "bits.e[e] = !there ? (unsigned short)0 : ");
+    fc_mma_put_bits(d, x->value);
+    fc_str_add(t->out, ";\n");
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "*(fc_vec<unsigned short, %d, 16> *)(stage + %u + %s_to + u * %u) = bits;",
+                 FC_CUDA_EIGHT, x->from, x->name, fc_mma_lines_of_turn(d, x) * x->line);
+    fc_cuda_line(t, "}");
+    advance(d, x, false);
+}
+
+void fc_made_make(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned stages = d->g->cls->cuda.dot_stages;
+    fc_cuda_line(t, "if (step >= -1 && step + 1 < steps) {");
+    fc_cuda_line(t, "unsigned short *const stage = all + %s;", FC_PLANT(dot_made, "fill", "made"));
+    fc_cuda_line(t, "fc_brought<%u>();", fc_cuda_tile_ahead(d->g->cls) - 1);
+    for (int s = 0; s < 2; s++)
+        if (fc_cuda_is_made(d->x[s].reads)) make(d, &d->x[s]);
+    fc_cuda_line(t, "left -= %u;", d->tile->depth);
+    fc_cuda_line(t, "made = made == %u ? 0 : made + %u;", (stages - 1) * d->stage, d->stage);
+    fc_cuda_line(t, "}");
+}
