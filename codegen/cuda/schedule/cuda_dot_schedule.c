@@ -262,11 +262,12 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
     } else {
         if (!of.found || (n->extent[of.down] <= MATRIX && n->extent[n->np - 1] <= MATRIX))
             return FUSEC_OK;
-        const bool few = n->extent[n->np - 1] <= FLAT_ROWS; /* columns: then they are the rows */
+        cls->cuda.dot_narrow = fc_dot_has_bytes(k, n->count) || fc_dot_is_low(k);
+        /* few columns: then they are the rows of a thin tile */
+        const bool few = bytes_of(k, cls) == 4 && n->extent[n->np - 1] <= FLAT_ROWS;
         cls->cuda.dot_axis = (uint16_t)(few ? n->np - 1 : of.down);
         cls->cuda.dot_across = (uint16_t)(few ? of.down : n->np - 1);
         cls->cuda.dot_swapped = few;
-        cls->cuda.dot_narrow = fc_dot_has_bytes(k, n->count) || fc_dot_is_low(k);
     }
     const bool swapped = cls->cuda.dot_swapped;
     cls->cuda.kind = FC_CUDA_DOT;
