@@ -180,41 +180,6 @@ static fc_val sum(maker *m, fc_op row, fc_val a, fc_val b, unsigned depth) {
     return rebuilt(m, &f);
 }
 
-/* What two forms have in common is taken out of both. */
-static fc_linear taken_out(fc_linear *a, fc_linear *b) {
-    fc_linear out = {0};
-    for (unsigned i = a->n; i-- > 0;)
-        for (unsigned j = b->n; j-- > 0;) {
-            if (a->term[i].of != b->term[j].of || a->term[i].by != b->term[j].by) continue;
-            out.term[out.n++] = a->term[i];
-            a->term[i] = a->term[--a->n];
-            b->term[j] = b->term[--b->n];
-            break;
-        }
-    return out;
-}
-
-static bool stays(const maker *m, const fc_linear *f) {
-    for (unsigned i = 0; i < f->n; i++)
-        if (kind_of(m, f->term[i].of) > PART) return false;
-    return true;
-}
-
-/* A choice between places whose moving parts are equal: these, and a choice between what stays. So
- * neighbours are side by side for whoever reads there. */
-static fc_val side_by_side(maker *m, fc_val v, unsigned depth) {
-    fc_linear a = {0}, b = {0};
-    if (!depth || !is_choice(m, v)) return v;
-    const fc_instr i = *at(m, v);
-    if (!fc_linear_add(&m->out->code, side_by_side(m, i.b, depth - 1), 1, &a) ||
-        !fc_linear_add(&m->out->code, side_by_side(m, i.c, depth - 1), 1, &b))
-        return v;
-    const fc_linear moving = taken_out(&a, &b);
-    if (!stays(m, &a) || !stays(m, &b)) return v;
-    const fc_val by = chosen(m, i.a, rebuilt(m, &a), rebuilt(m, &b));
-    return op(m, FC_OP_add, by, rebuilt(m, &moving), FC_NOVAL);
-}
-
 /* ---- comparisons ----------------------------------------------------------------------------- */
 
 enum { FEW_CHOICES = 4 };
@@ -394,8 +359,7 @@ static fc_val same_as_before(maker *m, const fc_instr *i, const fc_val v[3]) {
         return r;
     }
     fc_instr same = *i;
-    const bool place = i->op == FC_OP_LOAD_AT && m->of == FC_INSIDE_VECTORS;
-    same.a = place ? side_by_side(m, v[0], FEW_CHOICES) : v[0];
+    same.a = v[0];
     same.b = v[1];
     same.c = v[2];
     return fc_code_add(c, same);

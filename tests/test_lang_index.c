@@ -272,19 +272,6 @@ static int kernels(shell *sh, const char *arguments) {
     return n;
 }
 
-/* What a GPU's thread reads of a period, or of one of two arrays, is one address and its
- * neighbours. */
-FC_TEST(lang_index, places_that_are_picked_lie_side_by_side) {
-    static const char *const texts[] = {"roll(x, 101, axis=1)*2", "concat([x, x], axis=1)*2"};
-    OPEN(sh);
-    for (size_t i = 0; i < FC_COUNT(texts); i++) {
-        EXPECT_RUN(sh, 0, "fusec explain -d none --emit cuda -e '%s' x=f32:8192x16384", texts[i]);
-        FC_EXPECT_CONTAINS(sh.out, "w0[3] = l0[3];");
-        FC_EXPECT_CONTAINS(sh.out, "fc_spread(w0 + 0, ");
-    }
-    shell_close(&sh);
-}
-
 FC_TEST(lang_index, kernel_counts) {
     static const struct {
         int n;

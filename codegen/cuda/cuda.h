@@ -18,7 +18,6 @@
 #define FUSEC_CODEGEN_CUDA_CUDA_H
 
 #include "codegen/cuda/cuda_facts.h"
-#include "codegen/inside.h"
 #include "codegen/loop.h"
 
 /* ---- text under construction ---------------------------------------------------------------- */
@@ -233,7 +232,7 @@ void fc_cuda_group_first(fc_cuda_gen *g, const fc_cuda_group *gr);
 
 /* Finds them in g->code; the values of a group's element `e` then come from w*, which the text of a
  * group fills first. */
-fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const fc_inside *in, fc_error *e);
+fusec_status fc_cuda_windows_find(fc_cuda_gen *g, fc_error *e);
 void fc_cuda_windows_free(fc_cuda_gen *g);
 /* Whether v is such a read; marks in g->need what its place is made of. */
 bool fc_cuda_windowed(const fc_cuda_gen *g, fc_val v);

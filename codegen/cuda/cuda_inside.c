@@ -59,7 +59,7 @@ fusec_status fc_cuda_inside_init(fc_cuda_gen *g, fc_error *e) {
     }
     if (!borrow(g, x)) return fc_oom(e);
     FC_TRY(fc_cuda_gen_init(&x->g, &x->kernel, g->cls, g->t.out, e));
-    return fc_cuda_windows_find(&x->g, &x->in, e);
+    return fc_cuda_windows_find(&x->g, e);
 }
 
 void fc_cuda_inside_free(fc_cuda_gen *g) {

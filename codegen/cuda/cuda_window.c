@@ -34,16 +34,9 @@ struct fc_cuda_windows {
 
 /* ---- finding them ---------------------------------------------------------------------------- */
 
-/* What is known of a vector of neighbours is the same for all of them. */
-static void find_varying(const fc_cuda_gen *g, const fc_inside *in, uint8_t *varies) {
-    enum { KNOWN = 2 };
-    for (size_t i = 0; i < in->bounds.len; i++)
-        if (in->bounds.at[i].value != FC_NOVAL) varies[g->map[in->bounds.at[i].value]] = KNOWN;
+static void find_varying(const fc_cuda_gen *g, uint8_t *varies) {
     for (fc_val v = 0; v < g->code.ins.len; v++) {
         const fc_instr *i = &g->code.ins.at[v];
-        const bool known = varies[v] == KNOWN;
-        varies[v] = 0;
-        if (known) continue;
         if (i->op == FC_OP_LOAD || i->op == FC_OP_INDEX)
             varies[v] = fc_class_move(g->cls, (uint32_t)i->imm, g->np - 1) != FC_MOVE_ZERO;
         for (int n = 0; n < fc_instr_arity(i); n++) varies[v] |= varies[fc_instr_operand(i, n)];
@@ -106,7 +99,7 @@ static bool add(fc_cuda_gen *g, fc_val v, fc_linear *f) {
     return true;
 }
 
-fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const fc_inside *in, fc_error *e) {
+fusec_status fc_cuda_windows_find(fc_cuda_gen *g, fc_error *e) {
     const fc_alloc *alloc = g->code.alloc;
     const size_t len = g->code.ins.len;
     struct fc_cuda_windows *x = g->windows = fc_calloc(alloc, 1, sizeof *x);
@@ -114,7 +107,7 @@ fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const fc_inside *in, fc_error 
     x->place = fc_calloc(alloc, len + 1, sizeof *x->place);
     x->varies = fc_calloc(alloc, len + 1, 1);
     if (!x->place || !x->varies) return fc_oom(e);
-    find_varying(g, in, x->varies);
+    find_varying(g, x->varies);
     for (fc_val v = 0; v < len; v++) {
         const fc_instr *i = &g->code.ins.at[v];
         fc_linear f = {0};
