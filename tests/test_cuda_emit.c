@@ -710,3 +710,30 @@ FC_TEST(cuda_emit, wide_accesses_where_they_fit) {
         FC_UNTRACE();
     }
 }
+
+/* By groups of warps: of arrays as they are, turned ones, and operands that are made. */
+FC_TEST(cuda_emit, nvrtc_accepts_groups_of_warps) {
+    static const char *const names[] = {"product_halves", "product_halves_turned",
+                                        "product_halves_across", "product_halves_made",
+                                        "product_halves_made_turned"};
+    static const int64_t sizes[][FC_SAMPLE_SIZES] = {{2048, 2048, 512}, {4096, 64, 520}};
+    fc_error err = {0};
+    fc_nvrtc *nvrtc = NULL;
+    if (fc_nvrtc_open(&fc_libc_alloc, &nvrtc, &err) != FUSEC_OK) FC_SKIP("%s", err.message);
+    for (size_t i = 0; i < FC_COUNT(names); i++) {
+        plan p;
+        fc_error e = {0};
+        fc_bytes cubin = {0};
+        fc_nvrtc_options options = {.arch = "sm_90", .kind = FC_NVRTC_CUBIN};
+        FC_TRACE("%s", names[i]);
+        if (plan_on(&p, &fc_cuda_h200, fc_sample_find(names[i])->build, sizes[i % 2])) {
+            FC_EXPECT_TRUE(strstr(p.text.data, "wgmma.mma_async") != NULL);
+            FC_EXPECT_OK(fc_nvrtc_compile(nvrtc, p.text.data, "group.cu", &options, &cubin, &e),
+                         &e);
+            fc_bytes_free(&fc_libc_alloc, &cubin);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+    fc_nvrtc_close(nvrtc);
+}

@@ -80,6 +80,7 @@ typedef enum fc_cuda_tile_size {
     FC_CUDA_GROUP_LARGE,
     FC_CUDA_GROUP_SMALL,
     FC_CUDA_GROUP_NARROW,
+    FC_CUDA_TILE_FLAT_WIDE,
     FC_CUDA_TILES
 } fc_cuda_tile_size;
 extern const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES];

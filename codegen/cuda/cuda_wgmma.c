@@ -28,9 +28,9 @@ void fc_wgmma_places(const fc_dot *d) {
     const fc_dot_side *y = &d->x[1];
     fc_cuda_line(t, "const unsigned int group = thread / 128;");
     fc_cuda_line(t, "#ifndef FC_EMULATE");
-    fc_cuda_line(t, "const unsigned long long left = fc_matrix(all + group * %u, %d, %d);",
+    fc_cuda_line(t, "const unsigned long long left_matrix = fc_matrix(all + group * %u, %d, %d);",
                  GROUP_ROWS * d->tile->depth, ATOM * 8, ATOM);
-    fc_cuda_line(t, "const unsigned long long right = fc_matrix(all + %u, %d, %d);", y->from,
+    fc_cuda_line(t, "const unsigned long long right_matrix = fc_matrix(all + %u, %d, %d);", y->from,
                  ATOM * 8, ATOM);
     fc_cuda_line(t, "#endif");
 }
@@ -69,9 +69,10 @@ static void instruction(const fc_dot *d) {
                   !d->x[1].by_k);
     put_sums(d, "\"+f\"(c%u)");
     /* addresses are in units of 16 bytes: 16 of k are 2 of them, or 16 lines */
-    fc_str_printf(
-        t->out, " : \"l\"(left + sixteens + q * %u / 8), \"l\"(right + sixteens + q * %u / 8));\n",
-        d->x[0].by_k ? 1u : LINE, d->x[1].by_k ? 1u : LINE);
+    fc_str_printf(t->out,
+                  " : \"l\"(left_matrix + sixteens + q * %u / 8), \"l\"(right_matrix + sixteens + "
+                  "q * %u / 8));\n",
+                  d->x[0].by_k ? 1u : LINE, d->x[1].by_k ? 1u : LINE);
 }
 
 void fc_wgmma_products(const fc_dot *d) {
