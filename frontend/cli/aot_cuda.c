@@ -146,7 +146,8 @@ void fc_aot_cuda_header(const fc_aot *a, fc_str *out) {
     if (!a->ngpus) return;
     fc_str_printf(
         out,
-        "\n/* ---- CUDA: arrays in memory of the GPU; numbers by value, complex ones behind a "
+        "\n/* ---- CUDA: arrays in memory of the GPU, aligned to their elements; numbers by value, "
+        "complex ones behind a "
         "pointer "
         "of the host. Needs\n"
         " * libcuda.so.1 when it is opened, and nothing to link or to start. There is code for");

@@ -242,9 +242,26 @@ static int run_step(const fc_aot_bound *b, size_t i, const arguments *x) {
     return r;
 }
 
+/* Inputs of no axes are numbers of the host. */
+static bool is_number(const fc_aot_def *d, uint64_t i) {
+    return i < d->nin && !d->buffers[i].rank;
+}
+
+/* Bytes of an element of an array that is not aligned to them, as GPUs want it; 0: there is none.
+ */
+static unsigned misplaced(const fc_aot_def *d, void *const *arrays) {
+    for (uint64_t i = 0; i < d->nin + d->nout; i++)
+        if (!is_number(d, i) && (uintptr_t)arrays[i] % d->buffers[i].bytes)
+            return d->buffers[i].bytes;
+    return 0;
+}
+
 static int run(const fc_aot_bound *b, void *user) {
     const arguments *x = user;
+    const unsigned bytes = misplaced(b->d, x->arrays);
     int r = FC_AOT_OK;
+    if (bytes)
+        return say(FC_AOT_ARG, "an array of %u bytes an element is not aligned to them", bytes);
     if (fc_aot_lacks(b, x->arrays)) return say(FC_AOT_ARG, "an array is NULL");
     if (b->bytes && (!x->scratch || (uintptr_t)x->scratch % FC_AOT_PLACE))
         return say(FC_AOT_ARG, "scratch is %s: it has to have %zu bytes",
@@ -261,11 +278,6 @@ static int measure(const fc_aot_bound *b, void *user) {
     size_t *bytes = user;
     if (b->bytes > *bytes) *bytes = b->bytes;
     return FC_AOT_OK;
-}
-
-/* Inputs of no axes are numbers of the host. */
-static bool is_number(const fc_aot_def *d, uint64_t i) {
-    return i < d->nin && !d->buffers[i].rank;
 }
 
 /* What schedules tell apart: 16, or less. */

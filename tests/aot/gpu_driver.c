@@ -96,7 +96,7 @@ static void run(const test *t, size_t apart) {
         const array *x = &t->at[i];
         host[i] = calloc(x->count * x->size + 8, 1);
         memory[i] = gpu_new(x->count * x->size + 64);
-        device[i] = memory[i] + apart * x->size;
+        device[i] = memory[i] + apart * (t->here == here_spin ? 8 : x->size);
         fill(host[i], x);
         if (x->count)
             bad |= gpu.upload((gpu_address)(size_t)device[i], host[i], x->count * x->size, stream);
@@ -174,10 +174,11 @@ static void codes(void) {
                        gpu_code_twice_cuda(cuda, stream, 4, x, x, NULL),
                        gpu_code_twice_cuda(cuda, stream, 4, x, x, scratch + 8),
                        gpu_code_running_cuda_scratch(cuda, INT64_MAX, INT64_MAX, &bytes),
+                       gpu_code_spin_cuda(cuda, stream, 2, x + 1, by, x + 8, scratch),
                        gpu_code_pick_cuda(cuda, stream, 2, 5, 2, x, i, x, scratch)};
     const int want[] = {GPU_CODE_ARG, GPU_CODE_SHAPE, GPU_CODE_ARG, GPU_CODE_ARG,
-                        GPU_CODE_ARG, GPU_CODE_SHAPE, GPU_CODE_OK};
-    for (int k = 0; k < 7; k++)
+                        GPU_CODE_ARG, GPU_CODE_SHAPE, GPU_CODE_ARG, GPU_CODE_OK};
+    for (int k = 0; k < 8; k++)
         if (got[k] != want[k]) wrong++, printf("code %d is %d\n", k, got[k]);
     gpu.download(words, (gpu_address)(size_t)scratch, sizeof words, stream);
     gpu.wait(stream);

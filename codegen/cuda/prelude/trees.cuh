@@ -118,7 +118,7 @@ template <int N, typename R> FC_INLINE void fc_grow(R *tree, const R &leaf) {
     unsigned int from = 0, n = N / 2;
     tree[t] = leaf;
     __syncwarp();
-    for (unsigned int each = 16; each; from += 2 * n, n /= 2, each /= 2) { // a warp's own leaves
+    for (unsigned int each = 16; each; from += 2 * n, n /= 2, each /= 2) {
         const unsigned int at = t / 32 * each + lane;
         if (lane < each) tree[from + 2 * n + at] = fc_join(tree[from + 2 * at], tree[from + 2 * at + 1]);
         __syncwarp();

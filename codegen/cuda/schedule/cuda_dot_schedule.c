@@ -240,8 +240,9 @@ static fc_cuda_tile_size tile_of(const fc_machine *m, const fc_kernel *k, const 
     fc_cuda_tile_size best = FC_CUDA_TILE_FLAT;
     double least = 0;
     if (tensor && size_of(n, cls->cuda.dot_axis) <= FLAT_ROWS)
-        return tiles_of(cls, n, FC_CUDA_TILE_FLAT_WIDE) < m->sm_count ? best
-                                                                      : FC_CUDA_TILE_FLAT_WIDE;
+        return tiles_of(cls, n, FC_CUDA_TILE_FLAT_WIDE) * 8 < m->sm_count * 7
+                   ? best
+                   : FC_CUDA_TILE_FLAT_WIDE;
     for (fc_cuda_tile_size i = 0; i < FC_CUDA_TILES; i++) {
         if (!may_take(m, k, n, of, cls, i, tensor)) continue;
         const double cost = fc_cuda_dot_cost(m, &fc_cuda_tiles[i], tiles_of(cls, n, i), n->count);
