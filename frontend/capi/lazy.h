@@ -31,7 +31,7 @@ typedef struct fc_held {
  * given: axes, then start, then step. */
 enum {
     FC_OP_LOGSUMEXP = FC_OP_COUNT_, /* as a reduction */
-    FC_OP_REAL, /* maps of ir/composites.def */
+    FC_OP_REAL,                     /* maps of ir/composites.def */
     FC_OP_IMAG,
     FC_OP_CONJ,
     FC_OP_ANGLE,

@@ -121,8 +121,7 @@ static fusec_status write_page(fc_job *s, const fc_plan_view *v, const fc_plan_v
     fc_str_init(&out, s->alloc);
     if (s->has_program)
         text[n++] = (fc_plan_program){s->program.src->name, s->program.src->text, 0};
-    if (s->has_snippet)
-        text[n++] = (fc_plan_program){"-e", s->snippet.src->text, FC_PLACE_SNIPPET};
+    if (s->has_snippet) text[n++] = (fc_plan_program){"-e", s->snippet.src->text, FC_PLACE_SNIPPET};
     fusec_status st = fc_plan_html(v, u, text, n, &out, e);
     if (!st) st = put(s, s->cli->o.text[FC_FLAG_HTML], &out, e);
     fc_str_free(&out);

@@ -95,8 +95,8 @@ typedef struct fc_lang_request {
 
 #define FC_LANG_NONE UINT32_MAX
 
-/* Places of the graph's nodes (fc_graph.places): lines of the program's own text, and of the snippet's
- * with this bit. What an imported file computes comes from the line that calls it. */
+/* Places of the graph's nodes (fc_graph.places): lines of the program's own text, and of the
+ * snippet's with this bit. What an imported file computes comes from the line that calls it. */
 
 typedef struct fc_lang_param {
     const char *name;

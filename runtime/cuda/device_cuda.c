@@ -48,10 +48,14 @@ static fusec_status alive(fc_device *d, fc_error *e) {
     const fc_gpu *c = fc_gpu_of(d);
     return c->cuda ? fc_cuda_alive(c->cuda, e) : FUSEC_OK;
 }
-static const struct fc_device_hooks hooks = {
-    .streams = &fc_gpu_streams, .fft = &fc_gpu_fft,
-    .close = close_device, .memory = fc_gpu_memory, .memory_stats = fc_gpu_memory_stats,
-    .trim = fc_gpu_trim, .ready = fc_gpu_ready, .alive = alive};
+static const struct fc_device_hooks hooks = {.streams = &fc_gpu_streams,
+                                             .fft = &fc_gpu_fft,
+                                             .close = close_device,
+                                             .memory = fc_gpu_memory,
+                                             .memory_stats = fc_gpu_memory_stats,
+                                             .trim = fc_gpu_trim,
+                                             .ready = fc_gpu_ready,
+                                             .alive = alive};
 
 static fc_gpu *make(const fc_alloc *a, int cc) {
     fc_gpu *c = fc_calloc(a, 1, sizeof *c);
