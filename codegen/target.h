@@ -35,6 +35,7 @@ typedef struct fc_machine {
     int sm_major, sm_minor, sm_count, max_threads_per_sm, shared_per_block;
     bool together; /* it can launch a grid whose blocks all run at the same time */
     bool clusters; /* up to 8 blocks side by side can reach each other's shared memory */
+    bool later;    /* the code is PTX, which drivers translate for later architectures, too */
     /* llvm */
     int vector_bytes; /* 64, 32 or 16 */
     int threads;

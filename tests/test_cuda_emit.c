@@ -386,6 +386,11 @@ FC_TEST(cuda_emit, products_of_16_bits_are_for_tensor_cores) {
             FC_EXPECT_EQ_I64(p.cls.cuda.dot_tile, grouped[i].tile);
         plan_close(&p);
     }
+    fc_machine later = fc_cuda_h200;
+    later.later = true; /* wgmma is sm_90's alone */
+    if (plan_on(&p, &later, fc_sample_find("product_halves")->build, want[6].size))
+        FC_EXPECT_EQ_I64(p.cls.cuda.dot_tile, FC_CUDA_TILE_LARGE);
+    plan_close(&p);
     old.sm_major = 7;
     if (plan_on(&p, &old, fc_sample_find("product_halves")->build, want[4].size))
         expect_choice(&p.cls, "dot split dot_across dot_tile=4 dot_stages=2 dot_parts=2");

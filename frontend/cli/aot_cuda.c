@@ -85,7 +85,8 @@ static fusec_status make_image(fc_aot *a, const fc_job *s, const fc_plan *p, con
     fc_str text;
     fc_bytes binary = {0};
     FC_TRY(fc_device_open_cuda_offline(a->alloc, g->cc, &offline, e));
-    const fc_machine m = offline->machine;
+    fc_machine m = offline->machine;
+    m.later = g->ptx;
     fc_device_close(offline);
     const fc_aot_machine_of of = {&fc_cuda_target, &m, 16};
     fc_str_init(&text, a->alloc);

@@ -296,6 +296,7 @@ static int anew(const fc_aot_def *d, const fc_aot_cuda *c, uint32_t align, const
     m.sm_minor = x->cc % 10;
     m.shared_per_block = (int)x->shared;
     m.clusters &= x->cc >= 90;
+    m.later = x->ptx;
     const fc_aot_side side = {.schedule = fc_cuda_schedule,
                               .schedule_plain = fc_cuda_schedule_plain,
                               .machine = &m,

@@ -223,14 +223,14 @@ static void find_axes(const fc_dot_axes *of, fc_class *cls) {
     cls->cuda.dot_swapped = swapped;
 }
 
-/* Whether a product can take a tile: groups need shared memory for three steps, accumulators of 64
- * bits have registers in small tiles of chains only. */
+/* Whether a product can take a tile: groups are of one architecture alone, and need shared memory
+ * for three steps, accumulators of 64 bits have registers in small tiles of chains only. */
 static bool may_take(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                      const fc_dot_axes *of, const fc_class *cls, fc_cuda_tile_size tile,
                      bool tensor) {
     const fc_cuda_tile *t = &fc_cuda_tiles[tile];
     if (t->tensor != tensor || !t->cost) return false;
-    if (t->group) return m->sm_major == GROUPS && stages_for(m, k, n, cls, of, t) >= 3;
+    if (t->group) return m->sm_major == GROUPS && !m->later && stages_for(m, k, n, cls, of, t) >= 3;
     return tensor || tile == FC_CUDA_FMA_SMALL || bytes_of(k, cls) == 4;
 }
 
