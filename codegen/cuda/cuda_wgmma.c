@@ -70,8 +70,8 @@ static void instruction(const fc_dot *d) {
     put_sums(d, "\"+f\"(c%u)");
     /* addresses are in units of 16 bytes: 16 of k are 2 of them, or 16 lines */
     fc_str_printf(t->out,
-                  " : \"l\"(left_matrix + sixteens + q * %u / 8), \"l\"(right_matrix + sixteens + "
-                  "q * %u / 8));\n",
+                  " : \"l\"(left_matrix + (held + q * %u) / 8), \"l\"(right_matrix + (held + q * "
+                  "%u) / 8));\n",
                   d->x[0].by_k ? 1u : LINE, d->x[1].by_k ? 1u : LINE);
 }
 
@@ -80,19 +80,14 @@ void fc_wgmma_products(const fc_dot *d) {
     const unsigned last = (d->g->cls->cuda.dot_stages - 1u) * d->stage;
     fc_cuda_line(t, "const unsigned int held = %s;", FC_PLANT(dot_stage, "fill", "from"));
     fc_cuda_line(t, "from = from == %u ? 0 : from + %u;", last, d->stage);
-    fc_cuda_line(t, "#ifndef FC_EMULATE");
-    fc_cuda_line(t, "const unsigned int sixteens = held / 8;");
     fc_cuda_line(t, "fc_group_begin();");
-    fc_cuda_line(t, "#endif");
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (unsigned int q = 0; q < %u; q += %d) {", d->tile->depth, FC_CUDA_DEEP);
     emulated(d);
     instruction(d);
     fc_cuda_line(t, "#endif");
     fc_cuda_line(t, "}");
-    fc_cuda_line(t, "#ifndef FC_EMULATE");
     fc_cuda_line(t, "fc_group_end();");
-    fc_cuda_line(t, "#endif");
 }
 
 void fc_wgmma_settle(const fc_dot *d) {

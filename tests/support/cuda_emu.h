@@ -308,6 +308,8 @@ static inline void *fc_aligned(void *p) {
     return p;
 }
 template <int N> static void fc_group_brought() {}
+static inline void fc_group_begin() {}
+static inline void fc_group_end() {}
 static inline unsigned fc_emu_swizzled(unsigned line, unsigned in) {
     return in / 64 * 4096 + line * 64 + (in / 8 % 8 ^ line % 8) * 8 + in % 8;
 }
