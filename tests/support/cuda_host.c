@@ -49,7 +49,7 @@ bool fc_cuda_host_build(fc_cuda_host *h) {
     h->file = NULL;
     snprintf(
         command, sizeof command,
-        "%s -std=c++17 -O0 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing "
+        "%s -std=c++17 -O1 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing "
         "-fsanitize=alignment,bounds,integer-divide-by-zero -fsanitize-undefined-trap-on-error "
         "-I%s %s/k.cc -o %s/k.so",
         compiler, FUSEC_SOURCE_DIR, h->folder, h->folder);
