@@ -368,10 +368,11 @@ FC_TEST(cuda_emit, products_of_16_bits_are_for_tensor_cores) {
         int64_t size[FC_SAMPLE_SIZES];
         fc_cuda_tile_size tile;
     } grouped[] = {
-        {{16, 4096, 4096}, FC_CUDA_TILE_FLAT},     {{64, 64, 64}, FC_CUDA_GROUP_NARROW},
-        {{1024, 1024, 64}, FC_CUDA_GROUP_NARROW},  {{65536, 64, 64}, FC_CUDA_GROUP_NARROW},
-        {{2048, 2048, 64}, FC_CUDA_GROUP_LARGE},   {{4096, 4096, 1}, FC_CUDA_GROUP_LARGE},
-        {{512, 4096, 4096}, FC_CUDA_GROUP_NARROW}, {{64, 10000, 8}, FC_CUDA_TILE_SMALL}};
+        {{16, 4096, 4096}, FC_CUDA_TILE_FLAT_DEEP}, {{64, 64, 64}, FC_CUDA_GROUP_NARROW},
+        {{1024, 1024, 64}, FC_CUDA_GROUP_NARROW},   {{65536, 64, 64}, FC_CUDA_GROUP_NARROW},
+        {{2048, 2048, 64}, FC_CUDA_GROUP_SMALL},    {{4096, 4096, 1}, FC_CUDA_GROUP_SMALL},
+        {{4096, 4096, 1024}, FC_CUDA_GROUP_LARGE},  {{512, 4096, 4096}, FC_CUDA_GROUP_NARROW},
+        {{64, 10000, 8}, FC_CUDA_TILE_SMALL}};
     fc_machine old = fc_cuda_big;
     plan p;
     for (size_t i = 0; i < FC_COUNT(want); i++) {
@@ -407,14 +408,14 @@ FC_TEST(cuda_emit, operands_are_made_of_what_lies_side_by_side) {
     } want[] = {
         {"product_halves_made",
          {16, 4096, 4096},
-         "dot dot_across dot_tile=2 dot_stages=8 dot_left dot_right=3"},
+         "dot dot_across dot_tile=9 dot_stages=4 dot_left dot_right=3"},
         {"product_halves_made",
          {2048, 2048, 512},
          "dot dot_across dot_tile=7 dot_stages=3 dot_left dot_right=3"},
         {"product_halves_made", {2048, 2048, 516}, "dot dot_across dot_tile=6 dot_stages=4"},
         {"product_halves_made_turned",
          {16, 4096, 4096},
-         "dot dot_across dot_tile=2 dot_stages=8 dot_left dot_right=4"},
+         "dot dot_across dot_tile=9 dot_stages=4 dot_left dot_right=4"},
         {"product_halves_turned",
          {128, 512, 64},
          "dot dot_axis dot_across=2 dot_tile=8 dot_swapped dot_stages=4 dot_left dot_right=4"},

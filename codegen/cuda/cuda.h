@@ -121,6 +121,10 @@ void fc_cuda_own_begin(struct fc_cuda_gen *g);
 void fc_cuda_own_end(struct fc_cuda_gen *g);
 /* Appends the value in its storage type. */
 void fc_cuda_to_storage(fc_cuda_text *t, fc_val v);
+/* Whether `v` is an f32 that is rounded to 16 bits and nothing else; whether an 8-bit integer
+ * becomes an f32. */
+bool fc_cuda_rounds(const fc_cuda_text *t, fc_val v);
+bool fc_cuda_of_byte(const fc_instr *i, const fc_instr *from);
 
 /* ---- reductions: see cuda_red.c -------------------------------------------------------------- */
 

@@ -265,6 +265,16 @@ static void bits_behind(fc_cuda_text *t, fc_val v) {
         half_bits(t, i->a);
 }
 
+bool fc_cuda_of_byte(const fc_instr *i, const fc_instr *from) {
+    return i->dtype == FUSEC_F32 && (from->dtype == FUSEC_I8 || from->dtype == FUSEC_U8);
+}
+
+bool fc_cuda_rounds(const fc_cuda_text *t, fc_val v) {
+    const fc_instr *i = instr(t, v);
+    return i->op == FC_OP_CVT && fc_is_half((fusec_dtype)i->dtype) &&
+           instr(t, i->a)->dtype == FUSEC_F32 && !half_operation(t, i) && !*kept_sign(t, v);
+}
+
 /* Conversions that one instruction does with one rounding; casts were expanded into them. */
 static void convert(fc_cuda_text *t, fc_val v) {
     const fc_instr *i = instr(t, v);
@@ -287,6 +297,8 @@ static void convert(fc_cuda_text *t, fc_val v) {
     if (fc_is_half(to))
         fc_str_printf(t->out, "fc_%s_%s%s(", half_name(to), kept_sign(t, v),
                       to == FUSEC_F16 ? "bits" : "round");
+    else if (fc_cuda_of_byte(i, instr(t, i->a)))
+        fc_str_add(t->out, "fc_of_byte(");
     else
         fc_str_printf(t->out, "(%s)(", fc_cuda_type(to));
     fc_cuda_operand(t, i->a);

@@ -7,7 +7,7 @@
  *     for each step of `depth` elements of k, after a few whose stages are filled in advance
  *         fetch the stage of shared memory that lies `stages` - 1 steps ahead
  *         take this step's into the accumulators: on tensor cores as cuda_mma.c says, else by
- *         chains of fma
+ *         chains of fma, as cuda_dot_chain.c says
  *         after each chunk the results meet the levels of a binary counter, which lie in the
  *         workspace, a row of threads side by side; one copy of that code
  *     results change places through shared memory, so that neighbouring threads have neighbouring
@@ -15,10 +15,7 @@
  *
  * Where there are few tiles, blocks share the k of each (cuda_dot_split.c).
  *
- * For chains every thread computes some elements of either operand, by the kernel's own code, into
- * registers (of a bare array four neighbours come at once), and puts them into shared memory after
- * the step. Integers of 8 bits, or of whose sums the lower 32 bits are looked at, have accumulators
- * of 32.
+ * Integers of 8 bits, or of whose sums the lower 32 bits are looked at, have accumulators of 32.
  *
  * Elements of k past the end are zero in both operands, rows and columns past the end are the last
  * ones again, and nobody stores them. One name an accumulator and rolled loops: that is what NVRTC
@@ -65,119 +62,7 @@ void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each) {
     fc_cuda_bases(g, g->axes);
 }
 
-/* ---- chains: a step of the operands ---------------------------------------------------------- */
-
-static unsigned each_of(const fc_dot_side *x) {
-    return x->reads == FC_CUDA_BY_ONE ? 1 : 4;
-}
-
-/* Of a step, by all threads; by one, which may be more than there are. */
-static unsigned all_loads(const fc_dot *d, const fc_dot_side *x) {
-    return x->side * d->tile->depth / each_of(x);
-}
-static unsigned loads_of(const fc_dot *d, const fc_dot_side *x) {
-    const unsigned all = all_loads(d, x);
-    return all < THREADS ? 1 : all / THREADS;
-}
-
-static void begin_loads(const fc_dot *d, const fc_dot_side *x) {
-    fc_cuda_text *t = &d->g->t;
-    const unsigned groups = (x->by_k ? d->tile->depth : x->side) / each_of(x);
-    if (all_loads(d, x) < THREADS) fc_cuda_line(t, "if (thread < %u)", all_loads(d, x));
-    if (all_loads(d, x) >= THREADS) fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", loads_of(d, x));
-    fc_cuda_line(t, "const unsigned int %s = thread %% %u * %u, %s = thread / %u + u * %u;",
-                 x->by_k ? "deep" : "at", groups, each_of(x), x->by_k ? "at" : "deep", groups,
-                 THREADS / groups);
-}
-
-static void load(const fc_dot *d, const fc_dot_side *x) {
-    fc_cuda_gen *g = d->g;
-    fc_cuda_text *t = &g->t;
-    const uint32_t a = (uint32_t)g->code.ins.at[x->value].imm;
-    fc_dot_slice(g, x->value);
-    begin_loads(d, x);
-    fc_dot_element(d, x, each_of(x));
-    if (x->reads != FC_CUDA_BY_ONE) {
-        fc_cuda_line(t, "%s[u] = depth < count ? *(const quad *)(a%u + b%u) : quad{};", x->name,
-                     (unsigned)g->k->accesses.at[a].buffer, (unsigned)a);
-    } else {
-        fc_cuda_element(g);
-        fc_cuda_indent(t);
-        fc_str_printf(t->out, "%s[u] = depth < count ? (%s)", x->name, d->type);
-        fc_cuda_operand(t, x->value);
-        fc_str_printf(t->out, " : (%s)0;\n", d->type);
-    }
-    fc_cuda_line(t, "}");
-}
-
-static void fill(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    for (int s = 0; s < 2; s++)
-        fc_cuda_line(t, "%s %s[%u];", each_of(&d->x[s]) > 1 ? "quad" : d->type, d->x[s].name,
-                     loads_of(d, &d->x[s]));
-    fc_cuda_line(t, "const bool more = step + 1 < steps;");
-    fc_cuda_line(t, "if (more) {");
-    for (int s = 0; s < 2; s++) load(d, &d->x[s]);
-    fc_cuda_line(t, "}");
-}
-
-static void put(const fc_dot *d, const fc_dot_side *x) {
-    fc_cuda_text *t = &d->g->t;
-    const bool quads = each_of(x) > 1;
-    begin_loads(d, x);
-    fc_cuda_line(t,
-                 "%s *const to = all + ((unsigned int)(step + 1) & 1) * %u + %u + deep * %u + at;",
-                 d->type, d->stage, x->from, x->line);
-    for (unsigned e = 0; e < 4 && quads && x->by_k; e++)
-        fc_cuda_line(t, "to[%u] = %s[u].e[%u];", e * x->line, x->name, e);
-    if (!quads || !x->by_k)
-        fc_cuda_line(t, quads ? "*(quad *)to = %s[u];" : "*to = %s[u];", x->name);
-    fc_cuda_line(t, "}");
-}
-
-static void chain(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    const unsigned wide = d->tile->wide;
-    fc_cuda_line(t, "const unsigned int from = ((unsigned int)step + %d & 1) * %u;",
-                 FC_PLANT(dot_stage, 1, 0), d->stage);
-    fc_cuda_line(t, "#pragma unroll 2");
-    fc_cuda_line(t, "for (unsigned int q = 0; q < %u; q++) {", d->tile->depth);
-    for (int s = 0; s < 2; s++)
-        for (unsigned h = 0; h < (s ? wide / 4 : d->tile->high); h++)
-            fc_cuda_line(t, "const quad %s%u = *(const quad *)(all + from + %u + q * %u + %s * 4);",
-                         d->x[s].name, h,
-                         d->x[s].from +
-                             h * (s ? 4 : 1) *
-                                 (s ? fc_cuda_piece_columns : fc_cuda_piece_rows)(d->tile),
-                         d->x[s].line, s ? "across" : "down");
-    for (unsigned i = 0; i < 4u * d->tile->high; i++)
-        for (unsigned j = 0; j < wide; j++)
-            fc_cuda_line(t, "c%u = dot_step(x%u.e[%u], y%u.e[%u], c%u);", i * wide + j, i / 4,
-                         i % 4, j / 4, j % 4, i * wide + j);
-    fc_cuda_line(t, "}");
-}
-
 /* ---- steps of k ------------------------------------------------------------------------------ */
-
-/* Of chains the first stage is filled in a step before the first one. */
-static void begin_chain(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    fc_cuda_line(t, "#pragma unroll 1");
-    fc_cuda_line(t, "for (ix step = -1; step < steps; step++) {");
-    fc_cuda_line(t, "if (step >= 0) {");
-    fc_cuda_line(t, "__syncthreads();");
-    fc_cuda_line(t, "}");
-}
-
-static void end_chain(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    fc_cuda_line(t, "}");
-    fc_cuda_line(t, "if (more) {");
-    for (int s = 0; s < 2; s++) put(d, &d->x[s]);
-    fc_cuda_line(t, "}");
-    fc_cuda_line(t, "}");
-}
 
 /* On tensor cores there are loops over chunks and over the steps of one: accumulators that are on
  * their way are nobody's but the products' in the inner one. */
@@ -213,7 +98,7 @@ static void begin_steps(const fc_dot *d) {
 
 void fc_dot_begin_serial(const fc_dot *d, const fc_loop *n) {
     if (n->step == fc_cuda_tile_chunk(d->tile))
-        (d->tile->tensor ? begin_chunks : begin_chain)(d);
+        (d->tile->tensor ? begin_chunks : fc_chain_begin)(d);
     else if (d->tile->tensor && n->step == d->tile->depth)
         begin_steps(d);
 }
@@ -222,7 +107,7 @@ void fc_dot_end_serial(const fc_dot *d, const fc_loop *n) {
     if (d->tile->tensor) {
         if (n->step != FC_CUDA_DEEP) fc_cuda_line(&d->g->t, "}");
     } else if (n->step == fc_cuda_tile_chunk(d->tile)) {
-        end_chain(d);
+        fc_chain_end(d);
     }
 }
 
@@ -278,13 +163,7 @@ static void functions(const fc_dot *d) {
         fc_cuda_line(t, "return (%s)((%s)a + (%s)b);", type, u, u);
     fc_cuda_line(t, "};");
     if (d->tile->tensor) return;
-    fc_cuda_line(t, "typedef fc_vec<%s, 4, 16> quad;", type);
-    fc_cuda_line(t, "const auto dot_step = [](%s x, %s y, %s c) {", type, type, type);
-    if (fc_is_float(d->t))
-        fc_cuda_line(t, "return fma%s(x, y, c);", d->t == FUSEC_F32 ? "f" : "");
-    else
-        fc_cuda_line(t, "return (%s)((%s)x * (%s)y + (%s)c);", type, u, u, u);
-    fc_cuda_line(t, "};");
+    fc_chain_functions(d);
 }
 
 /* Stages of operands, or results of a pass. */
@@ -402,13 +281,9 @@ void fc_dot_begin(const fc_dot *d) {
             t, "%s *const levels = (%s *)p.w[%u] + (long long)blockIdx.x * p.w[%u] * %u + thread;",
             type, type, g->l.extra + FC_PB_WORKSPACE, g->l.extra + FC_PB_SPANS,
             fc_cuda_tile_accumulators(d->tile) * THREADS);
-    if (d->tile->tensor)
-        fc_mma_places(d);
-    else
-        fc_cuda_line(t, "const unsigned int down = thread / %u, across = thread %% %u;",
-                     fc_cuda_piece_columns(d->tile), fc_cuda_piece_columns(d->tile));
+    (d->tile->tensor ? fc_mma_places : fc_chain_places)(d);
     begin_tile(d);
-    if (d->tile->tensor) fc_mma_begin_tile(d);
+    (d->tile->tensor ? fc_mma_begin_tile : fc_chain_begin_tile)(d);
 }
 
 void fc_dot_end(const fc_dot *d) {
@@ -428,12 +303,11 @@ bool fc_dot_leaf(const fc_dot *d, const fc_loop *n) {
         if (d->tile->tensor) {
             fc_cuda_line(&g->t, "bring(step);");
         } else {
-            fill(d);
-            fc_cuda_line(&g->t, "if (step >= 0) {");
+            fc_chain_fill(d);
         }
         break;
     case FC_LEAF_LANES: fc_mma_products(d); break;
-    case FC_LEAF_STEP: chain(d); break;
+    case FC_LEAF_STEP: fc_chain_products(d); break;
     case FC_LEAF_PUSH: push(d); break;
     default: return fc_dot_results_leaf(d, n);
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_dot.h - what writes contractions in tiles: cuda_dot.c, with
- * cuda_dot_results.c, and cuda_mma.c and
- * cuda_wgmma.c for tensor cores. */
+/* cuda_dot.h - what writes contractions in tiles: cuda_dot.c with cuda_dot_results.c, and
+ * cuda_dot_chain.c for chains, cuda_mma.c and cuda_wgmma.c for tensor cores. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_DOT_H
 #define FUSEC_CODEGEN_CUDA_CUDA_DOT_H
 
@@ -72,6 +71,16 @@ static inline const char *fc_dot_many(const fc_dot *d) {
     return fc_dot_is_split(d) ? "many" : "count";
 }
 
+/* cuda_dot_chain.c: functions of an element; places of threads, once and for each tile; around the
+ * loop over steps; what a step asks for; its products. */
+void fc_chain_functions(const fc_dot *d);
+void fc_chain_places(const fc_dot *d);
+void fc_chain_begin_tile(const fc_dot *d);
+void fc_chain_begin(const fc_dot *d);
+void fc_chain_end(const fc_dot *d);
+void fc_chain_fill(const fc_dot *d);
+void fc_chain_products(const fc_dot *d);
+
 /* cuda_mma_made.c: of operands that are computed eight elements at a time. Elements of 16 bits of a
  * stage that what they come from takes; once a tile; what a step asks for; the operands of the next
  * step. */
@@ -90,6 +99,8 @@ unsigned fc_mma_groups_of_line(const fc_dot *d, const fc_dot_side *x);
 unsigned fc_mma_workers(const fc_dot *d, const fc_dot_side *x);
 unsigned fc_mma_lines_of_turn(const fc_dot *d, const fc_dot_side *x);
 unsigned fc_mma_lines_of(const fc_dot *d, const fc_dot_side *x);
+/* Appends the elements from one line of array `a` to the next. */
+void fc_mma_stride(const fc_dot *d, const fc_dot_side *x, uint32_t a);
 /* Once a tile: which of a thread's rows (columns), counted from its first group on, are the last;
  * opens a scope with the places b* of that group in the first step, which need not exist. */
 void fc_mma_begin_first(const fc_dot *d, const fc_dot_side *x);

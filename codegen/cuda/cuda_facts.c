@@ -116,6 +116,7 @@ const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES] = {
     [FC_CUDA_GROUP_LARGE] = {true, true, 8, 1, 1, 32, 64, 4, 1, 0, 16},
     [FC_CUDA_GROUP_SMALL] = {true, true, 8, 1, 1, 16, 64, 3, 2, 0, 18},
     [FC_CUDA_GROUP_NARROW] = {true, true, 8, 1, 1, 8, 64, 4, 2, 0, 24},
+    [FC_CUDA_TILE_FLAT_DEEP] = {true, false, 1, 4, 1, 1, 256, 5, 2, 0, 0},
     [FC_CUDA_TILE_FLAT_WIDE] = {true, false, 1, 8, 1, 1, 64, 6, 2, 0, 0},
 };
 

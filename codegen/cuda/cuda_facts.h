@@ -68,7 +68,9 @@ static inline unsigned fc_cuda_block(const fc_class *cls) {
  * instructions that go on by themselves (wgmma, sm_90). */
 typedef struct fc_cuda_tile {
     bool tensor, group;
-    uint8_t down, across, high, wide, depth, stages, blocks, lines, cost;
+    uint8_t down, across, high, wide;
+    uint16_t depth;
+    uint8_t stages, blocks, lines, cost;
 } fc_cuda_tile;
 typedef enum fc_cuda_tile_size {
     FC_CUDA_TILE_LARGE,
@@ -80,6 +82,7 @@ typedef enum fc_cuda_tile_size {
     FC_CUDA_GROUP_LARGE,
     FC_CUDA_GROUP_SMALL,
     FC_CUDA_GROUP_NARROW,
+    FC_CUDA_TILE_FLAT_DEEP,
     FC_CUDA_TILE_FLAT_WIDE,
     FC_CUDA_TILES
 } fc_cuda_tile_size;
@@ -133,6 +136,12 @@ typedef enum fc_cuda_reads {
 enum { FC_CUDA_EIGHT = 8 }; /* neighbours of 16 bits that are one access of shared memory */
 static inline bool fc_cuda_is_made(unsigned reads) {
     return reads == FC_CUDA_MADE_BY_K || reads == FC_CUDA_MADE_BY_PLACE;
+}
+/* Whether operands come to shared memory by copies for which no thread waits. */
+static inline bool fc_cuda_brings(const fc_class *cls) {
+    return fc_cuda_on_tensor_cores(cls) ||
+           (cls->cuda.kind == FC_CUDA_DOT &&
+            (cls->cuda.dot_left == FC_CUDA_BY_PLACE || cls->cuda.dot_right == FC_CUDA_BY_PLACE));
 }
 /* Bytes of an element that come to shared memory, of arrays `used` that move along an axis. */
 unsigned fc_cuda_made_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *used,

@@ -71,10 +71,8 @@ static void thread_place(const fc_dot *d, const fc_dot_side *x) {
     fc_str_add(t->out, ");\n");
 }
 
-/* Appends the elements from one line to the next. */
-static void stride(const fc_dot *d, const fc_dot_side *x) {
+void fc_mma_stride(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
     const unsigned axis = x->by_k ? x->axis : d->g->np;
-    const uint32_t a = fc_cuda_bare(&d->g->code, x->value);
     if (axis == d->g->np && x->by_k)
         fc_str_add(d->g->t.out, "0");
     else
@@ -110,6 +108,7 @@ static void begin_eights(const fc_dot *d, const fc_dot_side *x) {
 
 static void bring_eights(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &d->g->t;
+    const uint32_t a = fc_cuda_bare(&d->g->code, x->value);
     const unsigned down = fc_mma_lines_of_turn(d, x), lines = fc_mma_lines_of(d, x);
     if (lines < down) fc_cuda_line(t, "if (%s_line < %u) {", x->name, lines);
     fc_cuda_line(t, "#pragma unroll");
@@ -117,7 +116,7 @@ static void bring_eights(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_indent(t);
     fc_str_printf(t->out, "    fc_bring(stage + %u + %s_to + u * %u, %s + u * %u * ", x->from,
                   x->name, down * x->line, x->name, down);
-    stride(d, x);
+    fc_mma_stride(d, x, a);
     fc_str_printf(t->out,
                   x->by_k ? ", (ix)%s_in < todo && u * %u < %s_rest);\n"
                           : ", (ix)%s_line + u * %u < todo && 0 < %s_rest);\n",
@@ -125,7 +124,7 @@ static void bring_eights(const fc_dot *d, const fc_dot_side *x) {
     if (lines < down) fc_cuda_line(t, "}");
     fc_cuda_indent(t);
     fc_str_printf(t->out, "%s += %u", x->name, d->tile->depth);
-    if (!x->by_k) fc_str_add(t->out, " * "), stride(d, x);
+    if (!x->by_k) fc_str_add(t->out, " * "), fc_mma_stride(d, x, a);
     fc_str_add(t->out, ";\n");
 }
 

@@ -156,25 +156,53 @@ static void loads(const fc_dot *d, const fc_dot_side *x) {
     }
 }
 
-static void make(const fc_dot *d, const fc_dot_side *x) {
+/* The f32 whose rounding is an operand, or that is one; FC_NOVAL: there is none. */
+static fc_val float_of(const fc_dot *d, const fc_dot_side *x) {
+    const fc_val narrow = fc_mma_narrow_of(d, x->value);
+    if (narrow == x->value) return narrow;
+    return fc_cuda_rounds(&d->g->t, narrow) ? d->g->code.ins.at[narrow].a : FC_NOVAL;
+}
+
+/* Eight elements: floats, which are rounded two at a time, or bits. */
+static void make_group(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
     const unsigned axis = axis_of(d, x);
     const fc_cuda_group gr = {
         .n = FC_CUDA_EIGHT, .step = 1, .first = axis, .end = axis + 1, .wide = true, .slot = ""};
-    fc_dot_slice(g, x->value);
-    begin_groups(d, x, "left");
-    loads(d, x);
-    fc_cuda_line(t, "fc_vec<unsigned short, %d, 16> bits;", FC_CUDA_EIGHT);
-    fc_dot_slice(g, fc_mma_narrow_of(d, x->value));
+    const fc_val of = float_of(d, x);
+    fc_dot_slice(g, of != FC_NOVAL ? of : fc_mma_narrow_of(d, x->value));
+    fc_cuda_line(t, "fc_vec<%s, %d, 16> made;", of != FC_NOVAL ? "float" : "unsigned short",
+                 FC_CUDA_EIGHT);
     fc_cuda_group_open(g, &gr);
     fc_cuda_indent(t);
-    fc_str_add(t->out, "bits.e[e] = !there ? (unsigned short)0 : ");
-    fc_mma_put_bits(d, x->value);
+    fc_str_add(t->out, "made.e[e] = ");
+    if (of != FC_NOVAL)
+        fc_cuda_operand(t, of);
+    else
+        fc_mma_put_bits(d, x->value);
     fc_str_add(t->out, ";\n");
     fc_cuda_line(t, "}");
-    fc_cuda_line(t, "*(fc_vec<unsigned short, %d, 16> *)(stage + %u + %s_to + u * %u) = bits;",
-                 FC_CUDA_EIGHT, x->from, x->name, fc_mma_lines_of_turn(d, x) * x->line);
+    fc_cuda_line(t, "fc_vec<unsigned int, %d, 16> bits;", FC_CUDA_EIGHT / 2);
+    fc_cuda_line(t, "const unsigned int kept = there ? ~0u : 0u;");
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int e = 0; e < %d; e++)", FC_CUDA_EIGHT / 2);
+    if (of != FC_NOVAL)
+        fc_cuda_line(t, "    bits.e[e] = fc_%s_pair(made.e[2 * e], made.e[2 * e + 1]) & kept;",
+                     d->half == FUSEC_F16 ? "f16" : "bf16");
+    else
+        fc_cuda_line(t, "    bits.e[e] = (made.e[2 * e] | (unsigned int)made.e[2 * e + 1] << 16) "
+                        "& kept;");
+}
+
+static void make(const fc_dot *d, const fc_dot_side *x) {
+    fc_cuda_text *t = &d->g->t;
+    fc_dot_slice(d->g, x->value);
+    begin_groups(d, x, "left");
+    loads(d, x);
+    make_group(d, x);
+    fc_cuda_line(t, "*(fc_vec<unsigned int, %d, 16> *)(stage + %u + %s_to + u * %u) = bits;",
+                 FC_CUDA_EIGHT / 2, x->from, x->name, fc_mma_lines_of_turn(d, x) * x->line);
     fc_cuda_line(t, "}");
     advance(d, x, false);
 }

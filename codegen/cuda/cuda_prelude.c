@@ -74,6 +74,17 @@ static bool uses_neg(const fc_cuda_gen *g) {
     return false;
 }
 
+static bool takes_byte(const fc_code *c, const fc_instr *i) {
+    return i->op == FC_OP_CVT && fc_cuda_of_byte(i, &c->ins.at[i->a]);
+}
+static bool takes_bytes(const fc_cuda_gen *g) {
+    const fc_code *c;
+    for (size_t n = 0; (c = code_at(g, n)); n++)
+        for (size_t i = 0; i < c->ins.len; i++)
+            if (takes_byte(c, &c->ins.at[i])) return true;
+    return false;
+}
+
 /* As elements, or those that a contraction takes as they are. */
 static bool uses_half(const fc_cuda_gen *g, fusec_dtype half) {
     return uses_dtype(g, half) ||
@@ -170,9 +181,13 @@ static void code_sections(const fc_cuda_gen *g) {
     put(g, FC_CUH_sign_f16, signs & SIGNED_F16);
     put(g, FC_CUH_sign_bf16, signs & SIGNED_BF16);
     put(g, FC_CUH_byte, g->t.bytes);
+    put(g, FC_CUH_of_byte, takes_bytes(g));
     put(g, FC_CUH_half, half);
     put(g, FC_CUH_sine, half && angles);
     put(g, FC_CUH_tensor, fc_cuda_on_tensor_cores(g->cls));
+    put(g, FC_CUH_pair_f16, f16 && fc_cuda_on_tensor_cores(g->cls));
+    put(g, FC_CUH_pair_bf16, bf16 && fc_cuda_on_tensor_cores(g->cls));
+    put(g, FC_CUH_bring, fc_cuda_brings(g->cls));
     put(g, FC_CUH_group, fc_cuda_on_tensor_cores(g->cls) && fc_cuda_tile_of(g->cls)->group);
 }
 

@@ -80,6 +80,14 @@ template <typename T> FC_INLINE T fc_byte(T x) {
     return (T)r;
 }
 
+//@ of_byte
+// An 8-bit integer as a float: as the last bits of 2^23 it is one already, too large by 2^23, and with a sign by 128 more. The
+// instruction that converts runs at a quarter of the rate of these two.
+FC_INLINE float fc_of_byte(unsigned char x) { return __uint_as_float(0x4b000000u | x) - 0x1p23f; }
+FC_INLINE float fc_of_byte(signed char x) {
+    return __uint_as_float(0x4b000080u ^ (unsigned char)x) - 0x1.0001p23f;
+}
+
 //@ gcd
 FC_INLINE unsigned long long fc_gcd(unsigned long long a, unsigned long long b) {
     while (b != 0) {

@@ -29,12 +29,40 @@ FC_PIECES(fc_pieces_turned, ".trans")
 FC_PRODUCT(fc_product_f16, "f16")
 FC_PRODUCT(fc_product_bf16, "bf16")
 #undef FC_PRODUCT
+#endif
+
+// Two neighbours, each rounded once.
+//@ pair_f16
+FC_INLINE unsigned int fc_f16_pair(float a, float b) {
+#ifdef FC_EMULATE
+    return fc_f16_bits(a) | (unsigned int)fc_f16_bits(b) << 16;
+#else
+    unsigned int r;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
+    return r;
+#endif
+}
+
+//@ pair_bf16
+FC_INLINE unsigned int fc_bf16_pair(float a, float b) {
+#ifdef FC_EMULATE
+    return fc_bf16_bits(a) | (unsigned int)fc_bf16_bits(b) << 16;
+#else
+    unsigned int r;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
+    return r;
+#endif
+}
+
+//@ bring
+#ifndef FC_EMULATE
 // The same number, which no compiler works out anew.
 FC_INLINE unsigned int fc_settled(unsigned int v) {
     asm volatile("" : "+r"(v));
     return v;
 }
 // 16 bytes to shared memory, or 8, zeros if they are not `there`; what was asked for so far is a set; waits until all sets but the last N are there.
+#if __CUDA_ARCH__ >= 800
 FC_INLINE void fc_bring(void *to, const void *from, bool there) {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(there ? 16 : 0) : "memory");
@@ -45,6 +73,13 @@ template <int N> FC_INLINE void fc_bring_some(void *to, const void *from, bool t
 }
 FC_INLINE void fc_bring_set() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N> FC_INLINE void fc_brought() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
+#else
+FC_INLINE void fc_bring(void *to, const void *from, bool there) {
+    *(uint4 *)to = there ? *(const uint4 *)from : uint4{};
+}
+FC_INLINE void fc_bring_set() {}
+template <int N> FC_INLINE void fc_brought() {}
+#endif
 #endif
 
 // Products of four warps, which go on while the threads do other things: how an operand lies in shared memory, in lines of

@@ -5,10 +5,12 @@
  * In: a tile, how many there are, the elements of k. Out: the span of a block, which is a subtree
  * of the order of codegen/nest.h: 2^j chunks. Costs are products of the busiest SM, weighed by what
  * one of this tile costs: an SM with fewer blocks than it has room for does not keep its pipes
- * busy, and a part is written and read again, which takes as long as PART more of k. */
+ * busy, and a part is written and read again, which takes as long as PART more of k. Before the
+ * first product and behind the last one a block waits, as long as START of k take, if no other
+ * block has the SM meanwhile. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
 
-enum { MOST_PARTS = 16, PART = 64 };
+enum { MOST_PARTS = 16, PART = 64, START = 64 };
 
 /* Of a block by itself, in quarters of its share of a full SM. */
 static double rounds_of(const fc_machine *m, const fc_cuda_tile *t, int64_t items) {
@@ -19,7 +21,7 @@ static double rounds_of(const fc_machine *m, const fc_cuda_tile *t, int64_t item
 static double cost_of(const fc_machine *m, const fc_cuda_tile *t, int64_t tiles, int64_t count,
                       int64_t span) {
     const int64_t parts = fc_ceil_div(count, span);
-    const double deep = (double)(span < count ? span + PART : count);
+    const double deep = (double)(span < count ? span + PART : count) + START / t->blocks;
     return rounds_of(m, t, tiles * parts) * fc_cuda_tile_results(t) * deep;
 }
 

@@ -234,15 +234,24 @@ static bool may_take(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     return tensor || tile == FC_CUDA_FMA_SMALL || bytes_of(k, cls) == 4;
 }
 
-/* The one that takes least; with one row or a few on tensor cores, the flat one. */
+/* With one row or a few on tensor cores: the wide one where there are enough of it, else the one
+ * with the fewest steps that has room for several of them. */
+static fc_cuda_tile_size flat_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                 const fc_dot_axes *of, const fc_class *cls) {
+    enum { STEPS = 4 };
+    if (tiles_of(cls, n, FC_CUDA_TILE_FLAT_WIDE) * 8 >= m->sm_count * 7)
+        return FC_CUDA_TILE_FLAT_WIDE;
+    return stages_for(m, k, n, cls, of, &fc_cuda_tiles[FC_CUDA_TILE_FLAT_DEEP]) >= STEPS
+               ? FC_CUDA_TILE_FLAT_DEEP
+               : FC_CUDA_TILE_FLAT;
+}
+
+/* The one that takes least. */
 static fc_cuda_tile_size tile_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                  const fc_dot_axes *of, const fc_class *cls, bool tensor) {
     fc_cuda_tile_size best = FC_CUDA_TILE_FLAT;
     double least = 0;
-    if (tensor && size_of(n, cls->cuda.dot_axis) <= FLAT_ROWS)
-        return tiles_of(cls, n, FC_CUDA_TILE_FLAT_WIDE) * 8 < m->sm_count * 7
-                   ? best
-                   : FC_CUDA_TILE_FLAT_WIDE;
+    if (tensor && size_of(n, cls->cuda.dot_axis) <= FLAT_ROWS) return flat_of(m, k, n, of, cls);
     for (fc_cuda_tile_size i = 0; i < FC_CUDA_TILES; i++) {
         if (!may_take(m, k, n, of, cls, i, tensor)) continue;
         const double cost = fc_cuda_dot_cost(m, &fc_cuda_tiles[i], tiles_of(cls, n, i), n->count);
