@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <fusec/status.h>
 
@@ -44,6 +45,14 @@ typedef void (*fc_test_fn)(void *arg);
 #ifndef FC_SANITIZED
 #define FC_SANITIZED 0
 #endif
+
+/* Whether an item of a long sweep is run: one of `of` is, which ones the commit says
+ * (FUSEC_FRESH_SEED, as of random graphs), so that all are in some commits. Without that, as when a
+ * person runs one suite, all of them are. */
+static inline bool fc_test_takes(uint64_t item, unsigned of) {
+    const char *fresh = getenv("FUSEC_FRESH_SEED");
+    return !fresh || (item + strtoull(fresh, NULL, 10)) % of == 0;
+}
 
 /* ---- registering ----------------------------------------------------------------------------- */
 
