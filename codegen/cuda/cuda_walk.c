@@ -104,6 +104,7 @@ static void batches(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_gen *g = w->in.g;
     const unsigned phase = phase_of(phase_in(w, n));
     const bool all = is(w, FC_CUDA_ONE) && n->batch == n->count;
+    const bool ends = is(w, FC_CUDA_OUTER) && !w->o.turned && limit(w); /* a run not whole */
     const char *turn = all ? "u" : "h + u";
     fc_cuda_group gr = w->group;
     gr.limit = limit(w);
@@ -112,7 +113,8 @@ static void batches(fc_cuda_walk *w, const fc_loop *n) {
     if (w->o.turned && gr.limit) fc_cuda_line(&g->t, "if (c < end) {");
     if (!all) {
         fc_cuda_line(&g->t, n->kind == FC_LOOP_UNROLL ? "#pragma unroll" : "#pragma unroll 1");
-        fc_cuda_line(&g->t, "for (int h = 0; h < %u; h += %d) {", (unsigned)n->count, n->batch);
+        fc_cuda_line(&g->t, "for (int h = 0; h < %u%s; h += %d) {", (unsigned)n->count,
+                     ends ? " && c + h < end" : "", n->batch);
     }
     fc_cuda_group_declare(g, &gr, n->batch, false);
     if (any_load(g, false)) load_turns(w, n, &gr, turn, n->batch, false);
