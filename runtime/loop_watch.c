@@ -40,6 +40,7 @@ fusec_status fc_watch_take(fc_device *d, const fc_alloc *a, fc_loop_watch_place 
         return s;
     }
     w->pending = false;
+    memset(w->noted, 0, sizeof w->noted);
     *out = w;
     return FUSEC_OK;
 }
@@ -52,16 +53,22 @@ void *fc_watch_word(const fc_loop_watch *w, uint64_t round) {
     return w->words + round % FC_WATCHED * WORD_ALIGN;
 }
 
-fusec_status fc_watch_note(fc_device *d, fc_loop_watch *w, uint64_t round, fc_stream s,
+fusec_status fc_watch_note(fc_device *d, fc_loop_watch *w, uint64_t round, bool wanted, fc_stream s,
                            fc_error *e) {
-    w->last = (uint32_t)(round % FC_WATCHED);
+    const uint32_t at = (uint32_t)(round % FC_WATCHED);
+    const bool one = round < FC_WATCH_FIRST || (round + 1) % FC_WATCH_EVERY == 0;
+    if (w->noted[at] == round + 1 || (!one && !wanted)) return FUSEC_OK;
+    w->last = at;
+    w->noted[at] = round + 1;
     w->pending = true;
-    return d->hooks->streams->event_record(d, w->event[w->last], s, e);
+    return d->hooks->streams->event_record(d, w->event[at], s, e);
 }
 
 fusec_status fc_watch_wait(fc_device *d, fc_loop_watch *w, uint64_t round, bool *goes_on,
                            fc_error *e) {
-    FC_TRY(d->hooks->streams->event_sync(d, w->event[round % FC_WATCHED], e));
+    uint64_t behind = round;
+    while (w->noted[behind % FC_WATCHED] != behind + 1) behind++;
+    FC_TRY(d->hooks->streams->event_sync(d, w->event[behind % FC_WATCHED], e));
     *goes_on = *(volatile const char *)fc_watch_word(w, round) != 0;
     return FUSEC_OK;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* loop_watch.h - conditions of the last rounds of a loop, which a device with memory of its own
- * writes where the host sees them: in page-locked memory, with an event behind each round. So the
- * host knows of a round while later ones run, and no copy stands between them. */
+ * writes where the host sees them: in page-locked memory, with events behind rounds. So the host
+ * knows of a round while later ones run, and no copy stands between them. An event holds the stream
+ * up for a microsecond: behind each of the first rounds there is one, so that short loops are known
+ * to end soon, later behind one of EVERY. */
 #ifndef FUSEC_RUNTIME_LOOP_WATCH_H
 #define FUSEC_RUNTIME_LOOP_WATCH_H
 
@@ -9,13 +11,18 @@
 
 #include "runtime/device.h"
 
-enum { FC_WATCHED = 5 }; /* rounds at a time, at most */
+enum {
+    FC_WATCHED = 9, /* rounds at a time, at most */
+    FC_WATCH_EVERY = 4,
+    FC_WATCH_FIRST = 16 /* rounds of which each has its event, and fewer are ahead */
+};
 
 typedef struct fc_loop_watch {
     char *words; /* of FC_WATCHED rounds */
     void *event[FC_WATCHED];
-    uint32_t made, last; /* events that are there; of the last round that was noted */
-    bool pending;        /* that round may still be under way */
+    uint64_t noted[FC_WATCHED]; /* 1 + the round whose event it is; 0: none's */
+    uint32_t made, last;        /* events that are there; of the last round that was noted */
+    bool pending;               /* that round may still be under way */
 } fc_loop_watch;
 /* One that no call has, kept for the next. */
 typedef _Atomic(fc_loop_watch *) fc_loop_watch_place;
@@ -28,10 +35,15 @@ void fc_watch_free(fc_device *d, const fc_alloc *a, fc_loop_watch *w); /* NULL i
 
 /* Where a round puts its condition. */
 void *fc_watch_word(const fc_loop_watch *w, uint64_t round);
-/* Round `round` has been given to stream `s`. */
-fusec_status fc_watch_note(fc_device *d, fc_loop_watch *w, uint64_t round, fc_stream s,
+/* Round `round` has been given to stream `s`; `wanted`: it is looked at soon, or is the last. */
+fusec_status fc_watch_note(fc_device *d, fc_loop_watch *w, uint64_t round, bool wanted, fc_stream s,
                            fc_error *e);
-/* Waits for round `round`, one of the last FC_WATCHED: its condition. */
+/* So many rounds may be under way when `done` have been given. */
+static inline uint64_t fc_watch_ahead(uint64_t done, uint64_t most) {
+    return done < FC_WATCH_FIRST && most > FC_WATCH_EVERY ? FC_WATCH_EVERY : most;
+}
+/* Waits for round `round`, one of the last FC_WATCHED, behind which or behind a later one there is
+ * an event: its condition. */
 fusec_status fc_watch_wait(fc_device *d, fc_loop_watch *w, uint64_t round, bool *goes_on,
                            fc_error *e);
 

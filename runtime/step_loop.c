@@ -19,7 +19,7 @@ enum { PLACE_ALIGN = 256 };
 enum { POLL_MS = 50 };
 /* What is carried when more than one round is ahead: these have places each, and what is larger
  * takes longer than the host needs. */
-enum { SMALL = 16 << 20 };
+enum { SMALL = 8 << 20 };
 
 struct fc_loop_bound {
     fc_program *body;
@@ -273,23 +273,32 @@ static fusec_status find_last(rounds *x, uint64_t *known, uint64_t upto, bool *e
     return FUSEC_OK;
 }
 
+/* All rounds so far can be waited for. */
+static fusec_status note_last(const rounds *x, fc_error *e) {
+    return fc_watch_note(x->c->p->device, x->watch, x->done - 1, true, x->c->stream, e);
+}
+
 /* Rounds that run ahead: the values of the last one are where it has put them. */
 static fusec_status rounds_ahead(rounds *x, fc_error *e) {
     fc_device *d = x->c->p->device;
-    const uint64_t most = x->c->p->max_rounds, ahead = x->l->ahead;
+    const uint64_t most = x->c->p->max_rounds;
     uint64_t known = 0; /* all before this one go on; if the loop has ended it is the last one */
     bool ended = false;
     while (!ended && x->done < x->n) {
+        const uint64_t ahead = fc_watch_ahead(x->done, x->l->ahead);
         if (x->done > ahead) FC_TRY(find_last(x, &known, x->done - ahead, &ended, e));
         if (most && x->done >= most) {
+            FC_TRY(note_last(x, e));
             FC_TRY(find_last(x, &known, x->done, &ended, e));
             if (!ended) return too_many(x, e);
         }
         if (ended) break;
         FC_TRY(poll(x, e));
         FC_TRY(round_of(x, e));
-        FC_TRY(fc_watch_note(d, x->watch, x->done - 1, x->c->stream, e));
+        FC_TRY(
+            fc_watch_note(d, x->watch, x->done - 1, x->l->ahead < FC_WATCH_EVERY, x->c->stream, e));
     }
+    FC_TRY(note_last(x, e));
     FC_TRY(find_last(x, &known, x->done - 1, &ended, e));
     for (uint32_t i = 0; i < x->body->loop.carried; i++)
         x->now[i] = place_of(x, known, x->body->loop.condition + i);

@@ -77,12 +77,15 @@ static fusec_status run(fusec_program *p, int32_t k, float *y) {
 
 /* What k rounds launch, with those ahead. */
 static int64_t launches(size_t i, int k) {
-    const int64_t made = k ? k + FC_WATCHED - 1 : 0; /* one before the loop starts it */
+    const int64_t few = k + FC_WATCH_EVERY, many = k + FC_WATCHED - 1,
+                  made = !k                     ? 0
+                         : few < FC_WATCH_FIRST ? few
+                                                : many; /* one before starts it */
     return 1 + loops[i].kernels * (made < loops[i].most ? made : loops[i].most);
 }
 
 static void compare(fake_machine *m, fusec_context *gpu, fusec_context *host, size_t i) {
-    static const int32_t rounds[] = {6, 0, 1, 18, 5};
+    static const int32_t rounds[] = {6, 0, 1, 18, 5, 43, 12};
     fusec_program *on_host = compile(host, loops[i].text, 0);
     for (unsigned flags = 0; flags <= FUSEC_PROGRAM_GRAPH; flags++) {
         fusec_program *on_gpu = compile(gpu, loops[i].text, flags);
