@@ -28,6 +28,29 @@ bool fc_class_equal(const fc_class *a, const fc_class *b) {
            equal_choice(a, b);
 }
 
+/* What only says how fast a text is, or that it has less to test, is let be what it is in `a`. */
+unsigned fc_class_stands_in(const fc_class *a, const fc_class *b) {
+    fc_class x = *b;
+    unsigned more = 1;
+    if (a->target != b->target) return 0;
+    x.wide |= a->wide;
+    if (a->target == FC_TARGET_CUDA) {
+        x.cuda.large = a->cuda.large;
+        x.cuda.full &= a->cuda.full;
+        x.cuda.fours &= a->cuda.fours;
+        if (b->cuda.kind == FC_CUDA_MAP) x.cuda.whole &= a->cuda.whole;
+        if (b->cuda.kind == FC_CUDA_ONE && b->cuda.repeat % a->cuda.repeat == 0) {
+            more = b->cuda.repeat / a->cuda.repeat;
+            x.cuda.repeat = a->cuda.repeat;
+        }
+    } else if (a->target == FC_TARGET_LLVM) {
+        x.llvm.stream = a->llvm.stream;
+        x.llvm.ahead = a->llvm.ahead;
+        x.llvm.one_chunk &= a->llvm.one_chunk;
+    }
+    return fc_class_equal(a, &x) ? more : 0;
+}
+
 static void put_field(const char *name, unsigned value, fc_str *out) {
     if (value == 1) fc_str_printf(out, " %s", name);
     if (value > 1) fc_str_printf(out, " %s=%u", name, value);

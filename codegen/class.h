@@ -160,6 +160,9 @@ static inline fc_move fc_class_move(const fc_class *c, uint32_t access, uint32_t
     return (fc_move)c->move[(size_t)access * (c->np + c->nr) + axis];
 }
 bool fc_class_equal(const fc_class *a, const fc_class *b);
+/* Whether code of class `a` may run where `b` was chosen, under the launch of `b` with so many times
+ * the blocks along x; 0: it may not. */
+unsigned fc_class_stands_in(const fc_class *a, const fc_class *b);
 /* "p1 r1 i32 aligned v4 one team=32 ... 01", short, readable, unique; the target's part alone. */
 void fc_class_print(const fc_class *c, fc_str *out);
 void fc_class_print_choice(const fc_class *c, fc_str *out);

@@ -46,7 +46,18 @@ static void next_to_the_processor(const char *classes) {
     shell_close(&sh);
 }
 
-/* The class that most sizes have, and for others the plain one. */
+/* No usual size of a large call is left to the code that takes any. */
+FC_TEST(aot_cuda, usual_sizes_have_code_of_their_own) {
+    OPEN(sh);
+    if (build(&sh, "", "gpu.fuse --prefix gpu_code --arch x86-64,sm_90")) {
+        compile_driver(&sh);
+        EXPECT_RUN(sh, 0, "LD_LIBRARY_PATH=. ./driver sizes | sed 1d");
+        FC_EXPECT_STREQ(sh.out, "256 calls, 0 plain\n");
+    }
+    shell_close(&sh);
+}
+
+/* The class that saves most, and for others the plain one. */
 FC_TEST(aot_cuda, calls_give_the_bits_of_the_processor) {
     next_to_the_processor("1");
 }

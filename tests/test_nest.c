@@ -276,6 +276,20 @@ FC_TEST(nest, class_text) {
     other.cuda.buffers = 7;
     other.cuda.full = true;
     FC_EXPECT_FALSE(fc_class_equal(&cls, &other));
+    cls = other;
+    cls.cuda.full = false;
+    cls.wide = true;
+    cls.cuda.large = true;
+    FC_EXPECT_EQ_I64(fc_class_stands_in(&cls, &other), 1); /* it tests more, and reads otherwise */
+    FC_EXPECT_FALSE(fc_class_stands_in(&other, &cls));
+    cls.cuda.kind = other.cuda.kind = FC_CUDA_ONE;
+    cls.cuda.repeat = 1;
+    other.cuda.repeat = 4;
+    FC_EXPECT_EQ_I64(fc_class_stands_in(&cls, &other), 4); /* as many more blocks */
+    cls.cuda.kind = other.cuda.kind = FC_CUDA_RING;
+    other.cuda.repeat = 1;
+    cls.cuda.buffers = 6;
+    FC_EXPECT_FALSE(fc_class_stands_in(&cls, &other));
     text.len = 0;
     fc_class_print(&other, &text);
     FC_EXPECT_STREQ(text.data, "p2 r1 i32 unaligned v1 ring full buffers=7 x01 0x1 x10");

@@ -30,7 +30,7 @@ enum {
     FC_AOT_ABI = 1, /* NN_ABI: rises when arguments, codes or layouts of the header change */
     FC_AOT_LEVELS = 4,
     FC_AOT_GPUS = 8,
-    FC_AOT_CLASSES = 12 /* of a kernel, for each level and each GPU */
+    FC_AOT_CLASSES = 24 /* of a kernel, for each level and each GPU */
 };
 
 typedef struct fc_aot_target {

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot_classes.c - which shape classes an object has code for.
  *
- * In: a plan and the machine of a level or of a GPU. Out: the classes that the schedule chooses for
- * a grid of sizes, those of most sizes first, and the one that takes any. What is asked is what the
- * object asks later, so a size of the grid always finds its class. */
+ * In: a plan and the machine of a level or of a GPU. Out: of the classes that the schedule chooses
+ * for a grid of sizes those that save the most, and the one that takes any. What is asked is what
+ * the object asks later.
+ *
+ * What is saved: at a size its own class runs at full speed, one that stands in for it
+ * (fc_class_stands_in) at almost that, the one that takes any at PLAIN of it. Sizes count alike, as
+ * a user has some of them, but for those at which most of a call is its launch. Classes are taken
+ * one after the other, each time the one that saves most, next to those that are taken, for the
+ * length of its text. */
 #include <stdlib.h>
 
 #include "frontend/cli/aot.h"
@@ -23,12 +29,19 @@ const int64_t *fc_size_grid(size_t *n) {
 }
 
 enum { POINTS = 12000, SEEN = 256 };
+enum { CUDA_TEXT = 150000, LLVM_TEXT = 200000 }; /* characters of the texts of a kernel's classes */
+#define EQUAL         1.0
+#define STAND_IN      0.97
+#define WIDE          0.9 /* indices of 64 bits where 32 do */
+#define PLAIN         0.5
+#define LEAST         0.0005 /* of all that could be saved: less is not worth a class */
 #define MOST_ELEMENTS ((int64_t)1 << 33)
 
 typedef struct seen {
     fc_class cls;
-    uint64_t count;
-    size_t order;
+    double weight; /* of the sizes that have it */
+    double speed;  /* with the classes that are taken */
+    size_t length; /* of its text */
 } seen;
 
 typedef struct classes {
@@ -36,21 +49,83 @@ typedef struct classes {
     size_t n;
 } classes;
 
-static void note(classes *c, const fc_class *cls) {
+static void note(classes *c, const fc_class *cls, double weight) {
     for (size_t i = 0; i < c->n; i++)
         if (fc_class_equal(&c->at[i].cls, cls)) {
-            c->at[i].count++;
+            c->at[i].weight += weight;
             return;
         }
     if (c->n == SEEN) return;
-    c->at[c->n] = (seen){.cls = *cls, .count = 1, .order = c->n};
+    c->at[c->n] = (seen){.cls = *cls, .weight = weight, .speed = PLAIN};
     c->n++;
 }
 
-static int by_count(const void *a, const void *b) {
-    const seen *x = a, *y = b;
-    if (x->count != y->count) return x->count < y->count ? 1 : -1;
-    return x->order < y->order ? -1 : 1;
+/* At what speed code of class `a` does what has class `b`; 0: it can't. */
+static double speed_by(const fc_class *a, const fc_class *b) {
+    if (fc_class_equal(a, b)) return EQUAL;
+    if (!fc_class_stands_in(a, b)) return 0;
+    return a->wide == b->wide ? STAND_IN : WIDE;
+}
+
+static double saved_by(const classes *c, const fc_class *cls) {
+    double sum = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const double speed = speed_by(cls, &c->at[i].cls);
+        if (speed > c->at[i].speed) sum += c->at[i].weight * (speed - c->at[i].speed);
+    }
+    return sum;
+}
+
+static void taken(classes *c, const fc_class *cls) {
+    for (size_t i = 0; i < c->n; i++) {
+        const double speed = speed_by(cls, &c->at[i].cls);
+        if (speed > c->at[i].speed) c->at[i].speed = speed;
+    }
+}
+
+/* Takes up to `most` classes, whose texts have so many characters. Of equal ones the first. */
+static size_t take(classes *c, size_t most, size_t room, fc_class *out) {
+    double all = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++) all += c->at[i].weight * (EQUAL - PLAIN);
+    while (n < most) {
+        const seen *best = NULL;
+        double most_saved = 0;
+        for (size_t i = 0; i < c->n; i++) {
+            const seen *x = &c->at[i];
+            const double saved = x->length <= room ? saved_by(c, &x->cls) : 0;
+            if (saved <= all * LEAST || saved / (double)x->length <= most_saved) continue;
+            most_saved = saved / (double)x->length;
+            best = x;
+        }
+        if (!best) break;
+        room -= best->length;
+        out[n++] = best->cls;
+        taken(c, &best->cls);
+    }
+    return n;
+}
+
+static fusec_status measure_texts(const fc_aot_machine_of *x, const fc_kernel *k, classes *c,
+                                  const fc_alloc *alloc, fc_error *e) {
+    fusec_status st = FUSEC_OK;
+    fc_str text;
+    fc_str_init(&text, alloc);
+    for (size_t i = 0; !st && i < c->n; i++) {
+        text.len = 0;
+        st = x->target->emit(x->machine, k, &c->at[i].cls, "length", &text, e);
+        if (!st && text.oom) st = fc_oom(e);
+        c->at[i].length = text.len + 1;
+    }
+    fc_str_free(&text);
+    return st;
+}
+
+/* What a launch takes, in bytes that are moved meanwhile. */
+static double weight_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    const double launch = m->target == FC_TARGET_CUDA ? 10e6 : 0,
+                 bytes = fc_nest_bytes(k, n, true) + 1;
+    return bytes / (bytes + launch);
 }
 
 /* The values of all dims at a point of the grid; false: it is no call. */
@@ -107,7 +182,7 @@ static fusec_status find_classes(const fc_job *s, const fc_plan *p, const fc_aot
             if (x->target->schedule(x->machine, kernel, &nest, x->align, arena, &cls, &launch,
                                     &unused))
                 continue;
-            note(&of[k], &cls);
+            note(&of[k], &cls, weight_of(x->machine, kernel, &nest));
         }
     }
     return FUSEC_OK;
@@ -134,7 +209,7 @@ static fusec_status plain_class(const fc_job *s, const fc_plan *p, const fc_kern
 /* FUSEC_AOT_CLASSES, for tests, says how many there may be. */
 static size_t most_classes(void) {
     const char *text = getenv("FUSEC_AOT_CLASSES");
-    const long n = text ? strtol(text, NULL, 10) : FC_AOT_CLASSES;
+    const long n = text && *text ? strtol(text, NULL, 10) : FC_AOT_CLASSES;
     return n >= 0 && n < FC_AOT_CLASSES ? (size_t)n : FC_AOT_CLASSES;
 }
 
@@ -143,10 +218,12 @@ fusec_status fc_aot_choose(fc_aot *a, const fc_job *s, const fc_plan *p, const f
     classes *of = fc_calloc(a->alloc, p->steps.len + 1, sizeof *of);
     fusec_status st = of ? find_classes(s, p, x, of, &a->arena, e) : fc_oom(e);
     for (size_t i = 0; !st && i < p->steps.len; i++) {
-        qsort(of[i].at, of[i].n, sizeof *of[i].at, by_count);
-        out[i].n = of[i].n < most_classes() ? of[i].n : most_classes();
-        for (size_t v = 0; v < out[i].n; v++) out[i].cls[v] = of[i].at[v].cls;
-        st = plain_class(s, p, &p->steps.at[i]->kernel, x, &a->arena, &out[i].cls[out[i].n], e);
+        const fc_kernel *k = &p->steps.at[i]->kernel;
+        st = measure_texts(x, k, &of[i], a->alloc, e);
+        if (st) break;
+        out[i].n = take(&of[i], most_classes(),
+                        x->target == &fc_cuda_target ? CUDA_TEXT : LLVM_TEXT, out[i].cls);
+        st = plain_class(s, p, k, x, &a->arena, &out[i].cls[out[i].n], e);
     }
     fc_free(a->alloc, of);
     return st;

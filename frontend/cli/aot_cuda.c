@@ -37,10 +37,14 @@ bool fc_aot_add_gpu(fc_aot *a, const char *name, fc_error *e) {
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-static const char *entry_name(fc_aot *a, size_t kernel, size_t variant) {
+static const char *entry_name(fc_aot *a, size_t kernel, size_t variant, bool plain) {
     fc_str s;
     fc_str_init(&s, a->alloc);
-    fc_str_printf(&s, "fusec_k%zu_v%zu", kernel, variant);
+    fc_str_printf(&s, "fusec_k%zu_", kernel);
+    if (plain)
+        fc_str_add(&s, "plain");
+    else
+        fc_str_printf(&s, "v%zu", variant);
     const char *name = s.oom ? NULL : fc_arena_strdup(&a->arena, s.data, s.len);
     fc_str_free(&s);
     return name;
@@ -52,7 +56,7 @@ static fusec_status write_text(fc_aot *a, const fc_plan *p, const fc_machine *m,
     const bool several = p->steps.len > 1 || (p->steps.len && x[0].n);
     for (size_t i = 0; i < p->steps.len; i++)
         for (size_t v = 0; v <= x[i].n; v++) {
-            x[i].name[v] = entry_name(a, i, v);
+            x[i].name[v] = entry_name(a, i, v, v == x[i].n);
             if (!x[i].name[v]) return fc_oom(e);
             if (several) fc_str_printf(out, "namespace %s_space {\n", x[i].name[v]);
             FC_TRY(fc_cuda_target.emit(m, &p->steps.at[i]->kernel, &x[i].cls[v], x[i].name[v], out,

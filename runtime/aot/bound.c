@@ -135,6 +135,22 @@ static int fill_words(call *c, const fc_kernel *k, const fc_nest *nest, fc_aot_s
     return FC_AOT_OK;
 }
 
+/* The code of the class, or of one that does as well; else none. */
+static void find_code(const fc_aot_code *code, const fc_class *cls, fc_aot_step *s) {
+    unsigned blocks = 1;
+    for (size_t v = 0; v < code->n; v++) {
+        const fc_class *x = &code->variants[v].cls;
+        const bool equal = fc_class_equal(x, cls);
+        const unsigned more = equal ? 1 : s->code ? 0 : fc_class_stands_in(x, cls);
+        if (!more) continue;
+        s->code = &code->variants[v];
+        s->number = code->first + v;
+        blocks = more;
+        if (equal) break;
+    }
+    s->launch.grid[0] *= blocks;
+}
+
 static int bind_step(call *c, size_t i) {
     fc_error e = {0};
     fc_class cls;
@@ -148,11 +164,7 @@ static int bind_step(call *c, size_t i) {
     if (nest.empty) return FC_AOT_OK;
     if (side->schedule(side->machine, k, &nest, side->align, &c->arena, &cls, &s->launch, &e))
         return code_of(&e);
-    for (size_t v = 0; v < code->n && !s->code; v++)
-        if (fc_class_equal(&code->variants[v].cls, &cls)) {
-            s->code = &code->variants[v];
-            s->number = code->first + v;
-        }
+    find_code(code, &cls, s);
     if (!s->code) {
         s->code = &code->plain;
         s->number = code->first + code->n;

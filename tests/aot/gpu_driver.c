@@ -66,6 +66,9 @@ CASE(largest, (n, m), (A(0, float), A(1, float)))
 #define T(def, ...)                                                                                \
     { #def, {__VA_ARGS__ }, here_##def, there_##def, need_##def }
 
+#define U(def)                                                                                     \
+    { .name = #def, .there = there_##def, .need = need_##def }
+
 /* Small multiples of a quarter: sums of products are exact in f16, too. */
 static void fill(void *p, const array *x) {
     for (size_t i = 0; i < x->count; i++) {
@@ -202,18 +205,47 @@ static int once(void) {
     return 0;
 }
 
+/* Sizes that many have: which of these calls find no code of their own. Nothing runs. */
+static int usual_sizes(fake_cuda *control) {
+    static const int64_t rows[] = {1024, 8192, 16384, 65536},
+                         columns[] = {256, 768, 1024, 2048, 4096, 5000, 8192, 16384};
+    void *a[MOST] = {(void *)4096, (void *)8192, (void *)12288, (void *)16384};
+    if (gpu_code_cuda_open(&cuda)) return 2;
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < 8; k++) {
+            n = rows[i], m = columns[k];
+            const test tests[] = {U(rows),   U(twice), U(columns), U(running),
+                                  U(turned), U(spin),  U(rounds),  U(largest)};
+            for (size_t t = 0; t < 8; t++) {
+                calls++;
+                size_t bytes = 0;
+                const int bad = tests[t].need(&bytes);
+                void *scratch = bytes ? gpu_new(bytes) : NULL;
+                const int r = bad ? bad : tests[t].there(a, scratch);
+                gpu_delete(scratch);
+                if (r || strstr(control->kernel, "plain"))
+                    wrong++, printf("%s of %d, %d: %d %s\n", tests[t].name, (int)n, (int)m, r,
+                                    control->kernel);
+            }
+        }
+    gpu_code_cuda_close(cuda);
+    printf("%d calls, %d plain\n", calls, wrong);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     static const int64_t sizes[] = {0, 1, 34, 1029};
+    void *symbol = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_cuda_control");
     fake_cuda *(*find)(void);
+    memcpy(&find, &symbol, sizeof find);
     if (argc > 1 && !strcmp(argv[1], "open")) {
         printf("open %d %s\n", gpu_code_cuda_open(&cuda), gpu_code_cuda_message());
         return 0;
     }
     if (gpu_start(&stream)) return 2;
+    if (argc > 1 && !strcmp(argv[1], "sizes")) return symbol ? usual_sizes(find()) : 2;
     if (argc > 1 && !strcmp(argv[1], "once")) return once();
     const int large = argc > 1 && !strcmp(argv[1], "large");
-    void *symbol = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_cuda_control");
-    memcpy(&find, &symbol, sizeof find);
     if ((!symbol && !large) || gpu_code_cuda_open(&cuda)) {
         printf("%s\n", gpu_code_cuda_message());
         return 2;

@@ -156,6 +156,7 @@ static int launch_code(const function *c, const unsigned g[3], const unsigned b[
     /* launches of threads take turns: shared memory of the emulation is static */
     static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
     fake_control.launched++;
+    fake_control.kernel = c->name;
     if (!fake_control.execute) return OK;
     fenv_t of_caller; /* means nothing to a GPU */
     pthread_mutex_lock(&turn);

@@ -46,6 +46,7 @@ typedef struct fake_cuda {
     int capture_mode;    /* of the thread that changed its own last */
     long recordings_ended; /* by a call that none allows */
     long compiled, launched, launched_together, graph_launches;
+    const char *kernel; /* that was launched last, as long as its module lives */
 } fake_cuda;
 
 #endif
