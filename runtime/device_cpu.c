@@ -20,6 +20,7 @@ typedef struct cpu_device {
     fc_host_device host;
     char llvm_path[512]; /* what fc_llvm_open will load; "": nothing is there */
     long long llvm_size; /* of that file: an update behind the same name differs in it */
+    bool sought;         /* these two are known; under lock */
     pthread_mutex_t lock;
     fc_llvm *llvm;
 } cpu_device;
@@ -40,11 +41,27 @@ static void salt(fc_device *d, uint32_t mode, fc_str *out) {
                   compile_options.level, d->machine.vector_bytes, mode);
 }
 
+/* Looks for LLVM when it is first asked for: it means to look through many folders, and with a pack
+ * nobody may ask. */
+static bool there_is_llvm(cpu_device *c) {
+    struct stat st;
+    pthread_mutex_lock(&c->lock);
+    if (!c->sought) {
+        if (!fc_llvm_find(c->host.base.places, c->llvm_path, sizeof c->llvm_path))
+            c->llvm_path[0] = 0;
+        if (*c->llvm_path && !stat(c->llvm_path, &st)) c->llvm_size = (long long)st.st_size;
+        c->sought = true;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return *c->llvm_path;
+}
+
 /* The library's file, whose name holds the version: exact without loading LLVM. */
 static void maker(fc_device *d, fc_str *out) {
-    const cpu_device *c = (const cpu_device *)d;
+    cpu_device *c = (cpu_device *)d;
+    const bool any = there_is_llvm(c);
     const char *slash = strrchr(c->llvm_path, '/');
-    if (*c->llvm_path)
+    if (any)
         fc_str_printf(out, "%s %lld", slash ? slash + 1 : c->llvm_path, c->llvm_size);
 }
 
@@ -162,7 +179,7 @@ static void close_device(fc_device *d) {
 
 static fusec_status ready(fc_device *d, fc_error *e) {
     cpu_device *c = (cpu_device *)d;
-    return *c->llvm_path ? FUSEC_OK : need_llvm(c, e);
+    return there_is_llvm(c) ? FUSEC_OK : need_llvm(c, e);
 }
 static const struct fc_device_hooks hooks = {.close = close_device,
                                              .memory = fc_host_memory,
@@ -197,9 +214,6 @@ fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, const char *plac
         fc_free(a, c);
         return s;
     }
-    struct stat st;
-    if (!fc_llvm_find(places, c->llvm_path, sizeof c->llvm_path)) c->llvm_path[0] = 0;
-    if (*c->llvm_path && !stat(c->llvm_path, &st)) c->llvm_size = (long long)st.st_size;
     pthread_mutex_init(&c->lock, NULL);
     fc_device *d = &c->host.base;
     d->places = places;

@@ -403,11 +403,17 @@ static fusec_status not_there(const fc_making *x, fc_error *e) {
                    t->w->label);
 }
 
-fusec_status fc_kernels_make(fc_making *x, size_t missing, fc_error *e) {
-    if (x->d->kind == FC_DEV_INTERP) return interpret(x, e);
+/* What is not in the packs. Where everything is, nobody asks for a folder or a compiler. */
+static void try_cache(fc_making *x) {
     fc_diskcache *disk = x->c->config.tiers == FC_TIERS_QUICK ? NULL : fc_context_disk(x->c);
     maker_of(x->d, x->maker);
-    for (size_t i = 0; i < x->n && (disk || x->c->npacks); i++) try_disk(x, disk, i);
+    for (size_t i = 0; i < x->n && disk; i++) try_disk(x, disk, i);
+}
+
+fusec_status fc_kernels_make(fc_making *x, size_t missing, fc_error *e) {
+    if (x->d->kind == FC_DEV_INTERP) return interpret(x, e);
+    for (size_t i = 0; i < x->n && x->c->npacks; i++) try_disk(x, NULL, i);
+    if (x->loaded < missing) try_cache(x);
     missing -= x->loaded;
     if (!missing) return FUSEC_OK;
     return x->c->config.never_compile ? not_there(x, e) : compile_missing(x, missing, e);
