@@ -259,6 +259,19 @@ static job *open_stencil(fusec_dtype t, fc_edge mode, int64_t h, int64_t w, fc_c
     return j;
 }
 
+/* Whether the text has code for rows that a thread does together. */
+static bool has_rows_together(const job *j) {
+    fc_error e = {0};
+    fc_str text;
+    fc_str_init(&text, &fc_libc_alloc);
+    FC_EXPECT_OK(fc_cuda_target.emit(j->machine, &j->plan->steps.at[0]->kernel, &j->steps[0].cls,
+                                     "f", &text, &e),
+                 &e);
+    const bool has = strstr(text.data, "bool every = ") != NULL;
+    fc_str_free(&text);
+    return has;
+}
+
 FC_TEST(cuda_index, stencils_on_the_host) {
     static const fc_edge modes[] = {FC_EDGE_ZERO, FC_EDGE_EDGE, FC_EDGE_WRAP, FC_EDGE_REFLECT,
                                     FC_EDGE_SYMMETRIC};
@@ -266,7 +279,7 @@ FC_TEST(cuda_index, stencils_on_the_host) {
     fc_cuda_host host;
     job *jobs[3 * FC_COUNT(modes)];
     size_t n = 0;
-    unsigned in_turn = 0, windows = 0;
+    unsigned in_turn = 0, windows = 0, together = 0;
     if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
     for (size_t m = 0; m < FC_COUNT(modes); m++)
         for (size_t s = 0; s < FC_COUNT(sizes); s++)
@@ -276,11 +289,13 @@ FC_TEST(cuda_index, stencils_on_the_host) {
                 if (!j) continue;
                 in_turn += j->steps[0].cls.cuda.rows_in_turn > 0;
                 windows += j->steps[0].cls.vector > 1;
+                together += has_rows_together(j);
                 jobs[n++] = j;
             }
     FC_EXPECT_EQ_U64(n, FC_COUNT(jobs));
     FC_EXPECT_EQ_U64(in_turn, 2 * FC_COUNT(modes));
     FC_EXPECT_EQ_U64(windows, 2 * FC_COUNT(modes));
+    FC_EXPECT_EQ_U64(together, 2 * FC_COUNT(modes));
     const bool built = fc_cuda_host_build(&host);
     FC_EXPECT_TRUE(built);
     for (size_t i = 0; i < n; i++) {

@@ -221,6 +221,7 @@ void fc_cuda_group_declare(fc_cuda_gen *g, const fc_cuda_group *gr, int slots, b
 /* cuda_load.c. Whether the loads of an access ask the L2 to keep what they read longer than what is
  * written: of large nests, what is read once. DRAM is then written in longer runs between reads. */
 bool fc_cuda_lasts(const fc_cuda_gen *g, uint32_t access);
+bool fc_cuda_windows_last(const fc_cuda_gen *g);
 void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached);
 void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase);
 /* Declares the shared memory of `exchange`, if a store of the kernel needs it. */
@@ -236,13 +237,24 @@ void fc_cuda_group_first(fc_cuda_gen *g, const fc_cuda_group *gr);
 
 /* Finds them in g->code; the values of a group's element `e` then come from w*, which the text of a
  * group fills first. */
-fusec_status fc_cuda_windows_find(fc_cuda_gen *g, fc_error *e);
+/* `known`: [ins] values that are the same for all neighbours of a thread, whatever they are made
+ * of. */
+fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, fc_error *e);
 void fc_cuda_windows_free(fc_cuda_gen *g);
 /* Whether v is such a read; marks in g->need what its place is made of. */
 bool fc_cuda_windowed(const fc_cuda_gen *g, fc_val v);
 void fc_cuda_windows_need(fc_cuda_gen *g, fc_val v);
 void fc_cuda_windows_load(fc_cuda_gen *g);
 void fc_cuda_window_value(fc_cuda_gen *g, fc_val v);
+/* Stacks of windows, for several rows together: what their places are made of is marked in g->need;
+ * `every = every && ...;`; arrays; loads, at the place of the first row. While text is written for
+ * such rows, the one under way is r. */
+bool fc_cuda_windows_stacked(const fc_cuda_gen *g);
+void fc_cuda_windows_stack_need(fc_cuda_gen *g);
+void fc_cuda_windows_stack_test(fc_cuda_gen *g);
+void fc_cuda_windows_stack_declare(fc_cuda_gen *g, unsigned rows);
+void fc_cuda_windows_stack_load(fc_cuda_gen *g, unsigned rows);
+void fc_cuda_windows_together(fc_cuda_gen *g, bool yes);
 
 /* ---- maps whose reads may meet an edge, in two texts: see cuda_inside.c ---------------------- */
 
@@ -251,6 +263,15 @@ void fc_cuda_inside_free(fc_cuda_gen *g);
 /* The text of a vector of a map, and of elements of a thread that lie apart. */
 void fc_cuda_inside_compute(fc_cuda_gen *g, const fc_cuda_group *gr);
 void fc_cuda_inside_elements(fc_cuda_gen *g, const fc_cuda_group *gr);
+/* Rows together: whether there is such a text; what is known before the rows are; whether the row
+ * at hand is inside (`every = ...`), the last of two; loads at the first row; a row. */
+bool fc_cuda_inside_stacked(const fc_cuda_gen *g);
+void fc_cuda_inside_rows_begin(fc_cuda_gen *g);
+void fc_cuda_inside_rows_test(fc_cuda_gen *g, const fc_cuda_group *gr);
+void fc_cuda_inside_rows_declare(fc_cuda_gen *g, unsigned rows);
+void fc_cuda_inside_rows_load(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned rows);
+void fc_cuda_inside_rows_compute(fc_cuda_gen *g, const fc_cuda_group *gr);
+void fc_cuda_inside_rows_end(fc_cuda_gen *g);
 /* cuda_emit.c: all of `g` but what it is of; the value of a scalar parameter. */
 fusec_status fc_cuda_gen_init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls, fc_str *out,
                               fc_error *e);

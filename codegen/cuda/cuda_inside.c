@@ -14,7 +14,11 @@
  * so that only warps at an edge run both. The second text is for one element, in a loop that stays
  * one: 4 times 13 remainders side by side took 188 registers, which all of the kernel then had to
  * have. Elements that lie apart are vectors of one. The two texts have names of their own, v0 and
- * so on, as they are in scopes of their own. */
+ * so on, as they are in scopes of their own.
+ *
+ * Rows that a thread does together, as they read some rows of an array that are the same (stacks of
+ * windows), have one more text, for where all of them are inside. What is affine holds for all rows
+ * if it does for the first and the last one. */
 #include "codegen/cuda/cuda.h"
 #include "codegen/inside.h"
 #include "ir/plant.h"
@@ -59,7 +63,13 @@ fusec_status fc_cuda_inside_init(fc_cuda_gen *g, fc_error *e) {
     }
     if (!borrow(g, x)) return fc_oom(e);
     FC_TRY(fc_cuda_gen_init(&x->g, &x->kernel, g->cls, g->t.out, e));
-    return fc_cuda_windows_find(&x->g, e);
+    uint8_t *known = fc_calloc(g->code.alloc, x->g.code.ins.len + 1, 1);
+    if (!known) return fc_oom(e);
+    for (size_t i = 0; i < x->in.bounds.len; i++)
+        if (x->in.bounds.at[i].value != FC_NOVAL) known[x->g.map[x->in.bounds.at[i].value]] = 1;
+    const fusec_status found = fc_cuda_windows_find(&x->g, known, e);
+    fc_free(g->code.alloc, known);
+    return found;
 }
 
 void fc_cuda_inside_free(fc_cuda_gen *g) {
@@ -79,6 +89,16 @@ static bool is_known(const fc_inside_bound *b) {
     return b->value != FC_NOVAL;
 }
 
+/* What g->need asks of accesses. */
+static void use_needed(fc_cuda_gen *g) {
+    memset(g->used, 0, g->k->accesses.len);
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        const fc_instr *i = &g->code.ins.at[v];
+        if (g->need[v] && i->op == FC_OP_LOAD) g->used[i->imm] |= FC_CUDA_LOADS;
+        if (g->need[v] && i->op == FC_OP_INDEX) g->used[i->imm] |= FC_CUDA_INDEXES;
+    }
+}
+
 /* What bounds and conditions are made from. */
 static void slice(struct fc_cuda_inside *x) {
     fc_cuda_gen *g = &x->g;
@@ -92,12 +112,7 @@ static void slice(struct fc_cuda_inside *x) {
         const fc_val root = g->map[x->in.needed.at[i]];
         fc_kernel_slice(&g->code, &root, 1, g->need);
     }
-    memset(g->used, 0, g->k->accesses.len);
-    for (fc_val v = 0; v < g->code.ins.len; v++) {
-        const fc_instr *i = &g->code.ins.at[v];
-        if (g->need[v] && i->op == FC_OP_LOAD) g->used[i->imm] |= FC_CUDA_LOADS;
-        if (g->need[v] && i->op == FC_OP_INDEX) g->used[i->imm] |= FC_CUDA_INDEXES;
-    }
+    use_needed(g);
 }
 
 /* Appends a number of the last element of the group, or the first. */
@@ -205,4 +220,73 @@ void fc_cuda_inside_compute(fc_cuda_gen *g, const fc_cuda_group *gr) {
     else
         at_the_edge(g, gr);
     fc_cuda_line(&g->t, "}");
+}
+
+/* ---- rows together --------------------------------------------------------------------------- */
+
+bool fc_cuda_inside_stacked(const fc_cuda_gen *g) {
+    return g->inside && fc_cuda_windows_stacked(&g->inside->g) && g->cls->cuda.repeat == 1;
+}
+
+void fc_cuda_inside_rows_begin(fc_cuda_gen *g) {
+    struct fc_cuda_inside *x = g->inside;
+    x->g.t.depth = g->t.depth;
+    fc_cuda_parameters(&x->g);
+    for (size_t i = 0; i < x->in.bounds.len; i++)
+        if (is_known(&x->in.bounds.at[i])) fc_cuda_line(&x->g.t, "bool k%u = false;", (unsigned)i);
+}
+
+void fc_cuda_inside_rows_end(fc_cuda_gen *g) {
+    memset(g->inside->g.done, 0, g->inside->g.code.ins.len);
+}
+
+/* What is known of the vector is the same at both rows. */
+void fc_cuda_inside_rows_test(fc_cuda_gen *g, const fc_cuda_group *gr) {
+    struct fc_cuda_inside *x = g->inside;
+    x->g.t.depth = g->t.depth;
+    fc_cuda_line(&x->g.t, "bool inside;");
+    slice(x);
+    fc_cuda_windows_stack_need(&x->g);
+    use_needed(&x->g);
+    fc_cuda_group_first(&x->g, gr);
+    test(x, gr);
+    fc_cuda_line(&x->g.t, "every = inside;");
+    for (size_t i = 0; i < x->in.bounds.len; i++) {
+        if (!is_known(&x->in.bounds.at[i])) continue;
+        const unsigned v = (unsigned)x->g.map[x->in.bounds.at[i].value];
+        fc_cuda_line(&x->g.t, "every = every && (r == 0 || k%u == v%u);", (unsigned)i, v);
+        fc_cuda_line(&x->g.t, "k%u = v%u;", (unsigned)i, v);
+    }
+    fc_cuda_windows_stack_test(&x->g);
+    g->t.depth = x->g.t.depth;
+}
+
+void fc_cuda_inside_rows_declare(fc_cuda_gen *g, unsigned rows) {
+    struct fc_cuda_inside *x = g->inside;
+    x->g.t.depth = g->t.depth;
+    fc_cuda_windows_stack_declare(&x->g, rows);
+}
+
+void fc_cuda_inside_rows_load(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned rows) {
+    struct fc_cuda_inside *x = g->inside;
+    x->g.t.depth = g->t.depth;
+    memset(x->g.need, 0, x->g.code.ins.len);
+    fc_cuda_windows_stack_need(&x->g);
+    use_needed(&x->g);
+    fc_cuda_group_first(&x->g, gr);
+    fc_cuda_windows_stack_load(&x->g, rows);
+    g->t.depth = x->g.t.depth;
+}
+
+void fc_cuda_inside_rows_compute(fc_cuda_gen *g, const fc_cuda_group *gr) {
+    struct fc_cuda_inside *x = g->inside;
+    fc_cuda_group whole = *gr;
+    whole.limit = NULL;
+    x->g.t.depth = g->t.depth;
+    know(x, true);
+    fc_cuda_slice(&x->g, FC_CUDA_STORES, FC_POINT);
+    fc_cuda_windows_together(&x->g, true);
+    fc_cuda_group_compute(&x->g, &whole, FC_CUDA_STORES);
+    fc_cuda_windows_together(&x->g, false);
+    g->t.depth = x->g.t.depth;
 }

@@ -12,6 +12,11 @@ static bool streams(const fc_cuda_gen *g, uint32_t a) {
     return true;
 }
 
+/* The same of what is read at computed places: it is as large as what is read in order. */
+bool fc_cuda_windows_last(const fc_cuda_gen *g) {
+    return g->cls->cuda.large;
+}
+
 bool fc_cuda_lasts(const fc_cuda_gen *g, uint32_t a) {
     return g->cls->cuda.large && streams(g, a);
 }

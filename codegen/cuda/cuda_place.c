@@ -58,31 +58,83 @@ static void end_vector(fc_cuda_gen *g, int repeat) {
     if (repeat > 1) fc_cuda_line(&g->t, "}");
 }
 
+static fc_cuda_group map_group(const fc_cuda_gen *g, char *number, size_t size) {
+    const unsigned last = g->np - 1u;
+    snprintf(number, size, "i%u", last);
+    return (fc_cuda_group){.n = g->cls->vector,
+                           .step = 1,
+                           .first = last,
+                           .end = last + 1,
+                           .wide = true,
+                           .number = number,
+                           .limit = g->cls->cuda.whole ? NULL : "inner",
+                           .slot = g->cls->cuda.repeat > 1 ? "[u]" : ""};
+}
+
+/* The place of row r of those that are done together. */
+static void begin_row(fc_cuda_gen *g, unsigned rows, const char *r) {
+    fc_cuda_line(&g->t, "const ix outer = (ix)blockIdx.y * %u + %s;", rows, r);
+    map_place(g);
+    begin_vector(g, 1);
+}
+
+/* All rows of a block, where none of them meets an edge. */
+static void rows_together(fc_cuda_gen *g, unsigned rows) {
+    const unsigned inner = (unsigned)g->l.extents + g->np - 1, v = g->cls->vector;
+    char number[16];
+    const fc_cuda_group gr = map_group(g, number, sizeof number);
+    fc_cuda_group whole = gr;
+    whole.limit = NULL;
+    fc_cuda_line(&g->t, "{");
+    fc_cuda_line(&g->t,
+                 "bool every = (ix)blockIdx.y * %u + %u <= last && ((ix)blockIdx.x * %d + "
+                 "(ix)threadIdx.x) * %u < (ix)p.w[%u];",
+                 rows, rows, FC_CUDA_MAP_THREADS, v, inner);
+    fc_cuda_inside_rows_begin(g);
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int r = 0; r < %u; r += %u)", rows, rows - 1);
+    fc_cuda_line(&g->t, "if (every) {");
+    begin_row(g, rows, "r");
+    fc_cuda_inside_rows_test(g, &gr);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "if (every) {");
+    fc_cuda_inside_rows_declare(g, rows);
+    fc_cuda_line(&g->t, "{");
+    begin_row(g, rows, "0");
+    fc_cuda_inside_rows_load(g, &whole, rows);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int r = 0; r < %u; r++) {", rows);
+    fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT);
+    begin_row(g, rows, "r");
+    fc_cuda_group_declare(g, &whole, 0, false);
+    fc_cuda_group_load(g, &whole, false);
+    fc_cuda_inside_rows_compute(g, &whole);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "return;");
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_inside_rows_end(g);
+}
+
 void fc_cuda_walk_rows(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_gen *g = w->in.g;
+    const unsigned rows = (unsigned)n->count;
     fc_cuda_line(&g->t, "const ix last = fc_quotient(rows, (ix)p.w[%u]);",
                  (unsigned)g->l.extents + g->np - 1);
+    if (fc_cuda_inside_stacked(g)) rows_together(g, rows);
     fc_cuda_line(&g->t, "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (int r = 0; r < %u; r++) {", (unsigned)n->count);
-    fc_cuda_line(&g->t, "const ix outer = (ix)blockIdx.y * %u + r;", (unsigned)n->count);
+    fc_cuda_line(&g->t, "for (int r = 0; r < %u; r++) {", rows);
+    fc_cuda_line(&g->t, "const ix outer = (ix)blockIdx.y * %u + r;", rows);
     fc_cuda_line(&g->t, "if (outer >= last) return;");
 }
 
 /* Vectors of neighbours; all loads of a thread go before the first use. */
 void fc_cuda_walk_map(fc_cuda_walk *w) {
     fc_cuda_gen *g = w->in.g;
-    unsigned last = g->np - 1u, v = g->cls->vector;
     const int repeat = g->cls->cuda.repeat;
     char number[16];
-    snprintf(number, sizeof number, "i%u", last);
-    fc_cuda_group gr = {.n = (int)v,
-                        .step = 1,
-                        .first = last,
-                        .end = last + 1,
-                        .wide = true,
-                        .number = number,
-                        .limit = g->cls->cuda.whole ? NULL : "inner",
-                        .slot = repeat > 1 ? "[u]" : ""};
+    const fc_cuda_group gr = map_group(g, number, sizeof number);
     map_place(g);
     fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT);
     fc_cuda_group_declare(g, &gr, repeat > 1 ? repeat : 0, false);

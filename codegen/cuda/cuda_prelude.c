@@ -39,7 +39,7 @@ static bool uses_dtype(const fc_cuda_gen *g, fusec_dtype t) {
 
 static bool loads_last(const fc_cuda_gen *g) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
-        if (fc_cuda_lasts(g, a)) return true;
+        if (fc_cuda_lasts(g, a) || (g->inside && fc_cuda_windows_last(g))) return true;
     return false;
 }
 

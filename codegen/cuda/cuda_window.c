@@ -7,36 +7,16 @@
  * that somebody reads are touched. */
 #include <stdio.h>
 
-#include "codegen/cuda/cuda.h"
-#include "codegen/linear.h"
+#include "codegen/cuda/cuda_window.h"
 
-enum { MOST = 64 }; /* elements of a window */
-
-typedef struct window {
-    uint32_t arg;
-    fc_val when;      /* FC_NOVAL: always */
-    fc_linear leader; /* without its constant */
-    int64_t low;      /* of the constants */
-    uint64_t used;    /* a bit for each element from low on */
-    uint8_t dtype;
-} window;
-
-typedef struct place {
-    uint16_t window; /* its number + 1 */
-    int64_t at;      /* constant of the place */
-} place;
-
-struct fc_cuda_windows {
-    FC_VEC(window) of;
-    place *place;    /* [ins] */
-    uint8_t *varies; /* [ins] along the neighbours */
-};
+enum { MOST_CHOICES = 4 }; /* inside of each other */
 
 /* ---- finding them ---------------------------------------------------------------------------- */
 
-static void find_varying(const fc_cuda_gen *g, uint8_t *varies) {
+static void find_varying(const fc_cuda_gen *g, const uint8_t *known, uint8_t *varies) {
     for (fc_val v = 0; v < g->code.ins.len; v++) {
         const fc_instr *i = &g->code.ins.at[v];
+        if (known[v]) continue;
         if (i->op == FC_OP_LOAD || i->op == FC_OP_INDEX)
             varies[v] = fc_class_move(g->cls, (uint32_t)i->imm, g->np - 1) != FC_MOVE_ZERO;
         for (int n = 0; n < fc_instr_arity(i); n++) varies[v] |= varies[fc_instr_operand(i, n)];
@@ -57,6 +37,17 @@ static bool moves_by_one(const fc_cuda_gen *g, const uint8_t *varies, const fc_l
     return by == 1;
 }
 
+/* The same of a place that is picked from several, by what is the same for all neighbours. */
+static bool chosen_moves_by_one(const fc_cuda_gen *g, const uint8_t *varies, fc_val v,
+                                unsigned depth) {
+    const fc_instr *i = &g->code.ins.at[v];
+    fc_linear f = {0};
+    if (i->op == FC_OP_where)
+        return depth && !varies[i->a] && chosen_moves_by_one(g, varies, i->b, depth - 1) &&
+               chosen_moves_by_one(g, varies, i->c, depth - 1);
+    return fc_linear_add(&g->code, v, 1, &f) && moves_by_one(g, varies, &f);
+}
+
 static uint64_t bits(int64_t first, unsigned n) {
     return ((UINT64_C(1) << n) - 1) << first;
 }
@@ -64,8 +55,8 @@ static uint64_t bits(int64_t first, unsigned n) {
 /* Whether the window takes `n` elements from `at` on, too. */
 static bool takes(window *w, int64_t at, unsigned n) {
     const int64_t below = w->low - at, from = below > 0 ? 0 : -below;
-    if (below > 0 && (below >= MOST || w->used >> (MOST - below))) return false;
-    if (from + n > MOST) return false;
+    if (below > 0 && (below >= FC_WINDOW_MOST || w->used >> (FC_WINDOW_MOST - below))) return false;
+    if (from + n > FC_WINDOW_MOST) return false;
     if (below > 0) {
         w->used <<= below;
         w->low = at;
@@ -80,6 +71,7 @@ static bool add(fc_cuda_gen *g, fc_val v, fc_linear *f) {
     const unsigned n = g->cls->vector;
     window w = {.arg = (uint32_t)i->imm,
                 .when = when->op == FC_OP_CONST && when->imm ? FC_NOVAL : i->b,
+                .chosen = f->n ? FC_NOVAL : i->a,
                 .low = f->constant,
                 .used = bits(0, n),
                 .dtype = i->dtype};
@@ -89,8 +81,8 @@ static bool add(fc_cuda_gen *g, fc_val v, fc_linear *f) {
     size_t number = 0;
     for (; number < x->of.len; number++) {
         window *o = &x->of.at[number];
-        if (o->arg == w.arg && o->when == w.when && fc_linear_same_terms(&o->leader, f) &&
-            takes(o, at, n))
+        if (o->arg == w.arg && o->when == w.when && o->chosen == w.chosen &&
+            fc_linear_same_terms(&o->leader, f) && takes(o, at, n))
             break;
     }
     if (number == UINT16_MAX || (number == x->of.len && !fc_push(g->code.alloc, &x->of, w)))
@@ -99,7 +91,7 @@ static bool add(fc_cuda_gen *g, fc_val v, fc_linear *f) {
     return true;
 }
 
-fusec_status fc_cuda_windows_find(fc_cuda_gen *g, fc_error *e) {
+fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, fc_error *e) {
     const fc_alloc *alloc = g->code.alloc;
     const size_t len = g->code.ins.len;
     struct fc_cuda_windows *x = g->windows = fc_calloc(alloc, 1, sizeof *x);
@@ -107,22 +99,25 @@ fusec_status fc_cuda_windows_find(fc_cuda_gen *g, fc_error *e) {
     x->place = fc_calloc(alloc, len + 1, sizeof *x->place);
     x->varies = fc_calloc(alloc, len + 1, 1);
     if (!x->place || !x->varies) return fc_oom(e);
-    find_varying(g, x->varies);
+    find_varying(g, known, x->varies);
     for (fc_val v = 0; v < len; v++) {
         const fc_instr *i = &g->code.ins.at[v];
         fc_linear f = {0};
-        if (i->op != FC_OP_LOAD_AT || x->varies[i->b] || !fc_linear_add(&g->code, i->a, 1, &f) ||
-            !moves_by_one(g, x->varies, &f))
-            continue;
+        if (i->op != FC_OP_LOAD_AT || x->varies[i->b]) continue;
+        if (!fc_linear_add(&g->code, i->a, 1, &f) || !moves_by_one(g, x->varies, &f)) {
+            if (!chosen_moves_by_one(g, x->varies, i->a, MOST_CHOICES)) continue;
+            f = (fc_linear){0};
+        }
         if (!add(g, v, &f)) return fc_oom(e);
     }
-    return FUSEC_OK;
+    return g->cls->cuda.rows_in_turn && !fc_cuda_stacks_find(g) ? fc_oom(e) : FUSEC_OK;
 }
 
 void fc_cuda_windows_free(fc_cuda_gen *g) {
     struct fc_cuda_windows *x = g->windows;
     if (!x) return;
     fc_vec_free(g->code.alloc, &x->of);
+    fc_vec_free(g->code.alloc, &x->stacks);
     fc_free(g->code.alloc, x->place);
     fc_free(g->code.alloc, x->varies);
     fc_free(g->code.alloc, x);
@@ -137,9 +132,22 @@ static const window *window_of(const fc_cuda_gen *g, fc_val v) {
     return &g->windows->of.at[g->windows->place[v].window - 1];
 }
 
+static void need_chosen(fc_cuda_gen *g, fc_val v) {
+    const fc_instr *i = &g->code.ins.at[v];
+    fc_linear f = {0};
+    if (i->op == FC_OP_where) {
+        g->need[i->a] = 1;
+        need_chosen(g, i->b);
+        need_chosen(g, i->c);
+    } else if (fc_linear_add(&g->code, v, 1, &f)) {
+        for (unsigned n = 0; n < f.n; n++) g->need[f.term[n].of] = 1;
+    }
+}
+
 void fc_cuda_windows_need(fc_cuda_gen *g, fc_val v) {
     const window *w = window_of(g, v);
     for (unsigned i = 0; i < w->leader.n; i++) g->need[w->leader.term[i].of] = 1;
+    if (w->chosen != FC_NOVAL) need_chosen(g, w->chosen);
     if (w->when != FC_NOVAL) g->need[w->when] = 1;
 }
 
@@ -147,7 +155,7 @@ void fc_cuda_windows_need(fc_cuda_gen *g, fc_val v) {
 
 static unsigned length(const window *w) {
     unsigned n = 0;
-    while (n < MOST && w->used >> n) n++;
+    while (n < FC_WINDOW_MOST && w->used >> n) n++;
     return n;
 }
 
@@ -156,7 +164,8 @@ static unsigned length(const window *w) {
 static unsigned width_at(const fc_cuda_gen *g, const window *w, unsigned k) {
     unsigned n = g->cls->vector;
     if (n & (n - 1)) return 1;
-    while (n > 1 && ((w->low + k) % n || k + n > MOST || (w->used & bits(k, n)) != bits(k, n)))
+    while (n > 1 &&
+           ((w->low + k) % n || k + n > FC_WINDOW_MOST || (w->used & bits(k, n)) != bits(k, n)))
         n /= 2;
     return n;
 }
@@ -168,16 +177,16 @@ static bool has_vectors(const fc_cuda_gen *g, const window *w) {
 }
 
 /* To which the leader has to be aligned. */
-static unsigned bytes_of(const window *w, unsigned n) {
+unsigned fc_cuda_window_bytes(const window *w, unsigned n) {
     const unsigned bytes = n * fc_dtypes[w->dtype].bytes;
     return bytes < 16 ? bytes : 16;
 }
 
 /* Appends where the first of the neighbours is in its array, without the constant. */
-static void leader(fc_cuda_gen *g, const window *w) {
-    for (unsigned i = 0; i < w->leader.n; i++) {
-        const fc_val of = w->leader.term[i].of;
-        const int64_t by = w->leader.term[i].by;
+void fc_cuda_window_leader(fc_cuda_gen *g, const fc_linear *f) {
+    for (unsigned i = 0; i < f->n; i++) {
+        const fc_val of = f->term[i].of;
+        const int64_t by = f->term[i].by;
         fc_str_add(g->t.out, i ? " + " : "");
         if (by != 1) fc_str_printf(g->t.out, "%lldll * ", (long long)by);
         if (g->windows->varies[of])
@@ -187,21 +196,50 @@ static void leader(fc_cuda_gen *g, const window *w) {
     }
 }
 
-static void load(fc_cuda_gen *g, unsigned number, bool vectors) {
-    const window *w = &g->windows->of.at[number];
-    const unsigned n = length(w);
-    for (unsigned k = 0; k < n; k++) {
+static void chosen(fc_cuda_gen *g, fc_val v) {
+    const fc_instr *i = &g->code.ins.at[v];
+    fc_linear f = {0};
+    if (i->op == FC_OP_where) {
+        fc_str_char(g->t.out, '(');
+        fc_cuda_operand(&g->t, i->a);
+        fc_str_add(g->t.out, " ? ");
+        chosen(g, i->b);
+        fc_str_add(g->t.out, " : ");
+        chosen(g, i->c);
+        fc_str_char(g->t.out, ')');
+    } else if (fc_linear_add(&g->code, v, 1, &f)) {
+        fc_cuda_window_leader(g, &f);
+        if (f.constant) fc_str_printf(g->t.out, " + %lldll", (long long)f.constant);
+    }
+}
+
+/* Of elements from `low` on, of which those in `used` are read, to `to`; they lie behind `from`. */
+void fc_cuda_window_elements(fc_cuda_gen *g, const window *w, uint64_t used, bool vectors,
+                             const char *to, const char *from) {
+    const bool last = fc_cuda_windows_last(g);
+    const char *type = fc_dtypes[w->dtype].cuda, *open = last ? "fc_load_last(" : "*",
+               *close = last ? ")" : "";
+    const window part = {.low = w->low, .used = used, .dtype = w->dtype};
+    for (unsigned k = 0; k < FC_WINDOW_MOST && used >> k; k++) {
         const long long at = (long long)(w->low + k);
-        const unsigned v = vectors ? width_at(g, w, k) : 1;
-        if (!(w->used >> k & 1)) continue;
+        const unsigned v = vectors ? width_at(g, &part, k) : 1;
+        if (!(used >> k & 1)) continue;
         if (v > 1) {
-            fc_cuda_line(&g->t, "fc_spread(w%u + %u, *(const fc_vec<%s, %u, %u> *)(l%u + %lld));",
-                         number, k, fc_dtypes[w->dtype].cuda, v, bytes_of(w, v), number, at);
+            fc_cuda_line(&g->t, "fc_spread(%s + %u, %s(const fc_vec<%s, %u, %u> *)(%s + %lld)%s);",
+                         to, k, open, type, v, fc_cuda_window_bytes(w, v), from, at, close);
             k += v - 1;
         } else {
-            fc_cuda_line(&g->t, "w%u[%u] = l%u[%lld];", number, k, number, at);
+            fc_cuda_line(&g->t, "%s[%u] = %s(%s + %lld)%s;", to, k, open, from, at, close);
         }
     }
+}
+
+static void load(fc_cuda_gen *g, unsigned number, bool vectors) {
+    const window *w = &g->windows->of.at[number];
+    char to[16], from[16];
+    snprintf(to, sizeof to, "w%u", number);
+    snprintf(from, sizeof from, "l%u", number);
+    fc_cuda_window_elements(g, w, w->used, vectors, to, from);
 }
 
 static void declare(fc_cuda_gen *g, unsigned number) {
@@ -211,11 +249,15 @@ static void declare(fc_cuda_gen *g, unsigned number) {
                  w->when == FC_NOVAL ? "" : " = {}");
     fc_cuda_indent(&g->t);
     fc_str_printf(g->t.out, "const %s *const l%u = a%u + (", type, number, (unsigned)w->arg);
-    leader(g, w);
+    if (w->chosen == FC_NOVAL)
+        fc_cuda_window_leader(g, &w->leader);
+    else
+        chosen(g, w->chosen);
     fc_str_add(g->t.out, ");\n");
 }
 
 static bool is_needed(const fc_cuda_gen *g, unsigned number) {
+    if (g->windows->together && g->windows->of.at[number].stack) return false;
     for (fc_val v = 0; v < g->code.ins.len; v++)
         if (g->need[v] && g->windows->place[v].window == number + 1) return true;
     return false;
@@ -242,7 +284,7 @@ static bool test(fc_cuda_gen *g) {
     unsigned most = 1, n = 0;
     for (unsigned i = 0; i < g->windows->of.len; i++) {
         const window *w = &g->windows->of.at[i];
-        const unsigned bytes = bytes_of(w, g->cls->vector);
+        const unsigned bytes = fc_cuda_window_bytes(w, g->cls->vector);
         if (!is_needed(g, i) || !has_vectors(g, w)) continue;
         if (!n) {
             fc_cuda_indent(&g->t);
@@ -273,8 +315,15 @@ void fc_cuda_windows_load(fc_cuda_gen *g) {
 void fc_cuda_window_value(fc_cuda_gen *g, fc_val v) {
     const place *p = &g->windows->place[v];
     const window *w = window_of(g, v);
-    char expr[40];
-    snprintf(expr, sizeof expr, "w%u[e + %u]", (unsigned)p->window - 1, (unsigned)(p->at - w->low));
+    char expr[64];
+    if (g->windows->together && w->stack) {
+        const stack *s = &g->windows->stacks.at[w->stack - 1];
+        snprintf(expr, sizeof expr, "t%u[r + %u][e + %u]", (unsigned)w->stack - 1,
+                 (unsigned)(w->row - s->low), (unsigned)(p->at - s->from));
+    } else {
+        snprintf(expr, sizeof expr, "w%u[e + %u]", (unsigned)p->window - 1,
+                 (unsigned)(p->at - w->low));
+    }
     fc_cuda_from_storage(&g->t, v, expr);
     g->local[v] = 1;
 }

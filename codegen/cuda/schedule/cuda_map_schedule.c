@@ -95,18 +95,43 @@ void fc_cuda_map_vectors(const fc_machine *m, const fc_nest *n, fc_class *cls, f
         l->grid[1] = (uint64_t)fc_ceil_div(n->rows / inner, cls->cuda.rows_in_turn);
 }
 
-/* What several rows read of the same ones comes from the L1 if one block does them. */
+/* At how many places next to each element the array is read that is read at most. */
+static unsigned places(const fc_kernel *k) {
+    unsigned most = 0;
+    for (size_t v = 0; v < k->code.ins.len; v++) {
+        unsigned n = 0;
+        for (size_t u = 0; u <= v && k->code.ins.at[v].op == FC_OP_LOAD_AT; u++)
+            n += k->code.ins.at[u].op == FC_OP_LOAD_AT &&
+                 k->code.ins.at[u].imm == k->code.ins.at[v].imm;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+/* Whether what is read depends on the row in other ways than by where the row begins: rows above
+ * and below. */
+static bool reads_rows(const fc_kernel *k, const fc_nest *n, const fc_class *cls) {
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (!fc_cuda_is_memory(k, a) && fc_class_move(cls, a, n->np - 1) == FC_MOVE_ZERO &&
+            fc_class_move(cls, a, n->np - 2) != FC_MOVE_ZERO)
+            return true;
+    return false;
+}
+
+/* What several rows read of the same ones is read once if a thread does them (stacks of windows):
+ * the more rows, the larger the part that is shared; the fewer, the nearer to each other is what
+ * the memory has to do at a time. */
 static unsigned rows_in_turn(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                              const fc_class *cls) {
-    enum { MOST = 32, LEAST = 4 };
-    unsigned rows = MOST;
-    if (n->np < 2 || !reads_neighbours(k)) return 0;
+    enum { FEW = 4, MANY = 8, MANY_PLACES = 8 };
+    if (n->np < 2 || !reads_neighbours(k) || places(k) < 2 || !reads_rows(k, n, cls)) return 0;
     const int64_t outer = n->rows / n->extent[n->np - 1],
                   blocks =
                       fc_ceil_div(n->extent[n->np - 1], (int64_t)cls->vector * FC_CUDA_MAP_THREADS);
-    while (rows >= LEAST && outer / rows * blocks < (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS)
+    unsigned rows = places(k) < MANY_PLACES ? FEW : MANY;
+    while (rows >= FEW && outer / rows * blocks < (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS)
         rows /= 2;
-    return rows >= LEAST ? rows : 0;
+    return rows >= FEW ? rows : 0;
 }
 
 /* Arrays of few elements that get many updates have a copy in each block, and there are as many

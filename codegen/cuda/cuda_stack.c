@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuda_stack.c - windows (cuda_window.c) that differ by rows of their array.
+ *
+ * In: windows, and so many rows of the nest that a thread does together. Out: t*, what all of those
+ * rows read, each row of the array once. That the next row of the nest reads the next row of the
+ * array is tested when it runs: an index moves by a word of the parameter block, and a row is as
+ * long as another one says. */
+#include <stdio.h>
+
+#include "codegen/cuda/cuda_window.h"
+
+enum { MOST_ROWS = 32 }; /* of a stack */
+
+/* Of a window: the elements of a row of its array, as a value of its leader; FC_NOVAL. */
+static fc_val row_of(const fc_cuda_gen *g, const window *w) {
+    if (w->chosen != FC_NOVAL) return FC_NOVAL;
+    for (unsigned i = 0; i < w->leader.n; i++) {
+        const fc_instr *of = &g->code.ins.at[w->leader.term[i].of];
+        if (of->op != FC_OP_INDEX) continue;
+        const fc_access *a = &g->k->accesses.at[of->imm];
+        for (unsigned p = 0; p < w->leader.n && a->rank > 1; p++) {
+            const fc_instr *by = &g->code.ins.at[w->leader.term[p].of];
+            if (by->op == FC_OP_PARAM && g->k->params.at[by->imm].is_dim &&
+                g->k->params.at[by->imm].source == a->shape[a->rank - 1])
+                return w->leader.term[p].of;
+        }
+    }
+    return FC_NOVAL;
+}
+
+/* Takes a term out of a form; how often it was there. */
+static int64_t without(fc_linear *f, fc_val of) {
+    int64_t by = 0;
+    unsigned n = 0;
+    for (unsigned i = 0; i < f->n; i++)
+        if (f->term[i].of == of)
+            by = f->term[i].by;
+        else
+            f->term[n++] = f->term[i];
+    f->n = n;
+    return by;
+}
+
+static bool same_stack(const window *a, const window *b, fc_val by) {
+    fc_linear x = a->leader, y = b->leader;
+    (void)without(&x, by);
+    (void)without(&y, by);
+    return a->arg == b->arg && b->chosen == FC_NOVAL && fc_linear_same_terms(&x, &y);
+}
+
+/* All windows of the stack of window `first`. */
+static void fill_stack(struct fc_cuda_windows *x, uint32_t number) {
+    stack *s = &x->stacks.at[number];
+    for (size_t i = 0; i < x->of.len; i++) {
+        window *w = &x->of.at[i];
+        if (w->stack || !same_stack(&x->of.at[s->first], w, s->by)) continue;
+        fc_linear f = w->leader;
+        const int64_t row = without(&f, s->by), low = row < s->low ? row : s->low,
+                      high = row > s->high ? row : s->high;
+        if (high - low >= MOST_ROWS || fc_magnitude(w->low - s->from) >= FC_WINDOW_MOST / 2)
+            continue;
+        w->stack = (uint16_t)(number + 1);
+        w->row = row;
+        s->low = low;
+        s->high = high;
+        if (w->low < s->from) s->from = w->low;
+    }
+}
+
+bool fc_cuda_stacks_find(fc_cuda_gen *g) {
+    struct fc_cuda_windows *x = g->windows;
+    for (uint32_t i = 0; i < x->of.len; i++) {
+        const window *w = &x->of.at[i];
+        const fc_val by = w->stack ? FC_NOVAL : row_of(g, w);
+        if (by == FC_NOVAL) continue;
+        fc_linear f = w->leader;
+        const int64_t row = without(&f, by);
+        const stack s = {.first = i, .by = by, .low = row, .high = row, .from = w->low};
+        if (!fc_push(g->code.alloc, &x->stacks, s)) return false;
+        fill_stack(x, (uint32_t)x->stacks.len - 1);
+    }
+    return true;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+bool fc_cuda_windows_stacked(const fc_cuda_gen *g) {
+    return g->windows && g->windows->stacks.len;
+}
+
+void fc_cuda_windows_together(fc_cuda_gen *g, bool yes) {
+    g->windows->together = yes;
+}
+
+void fc_cuda_windows_stack_need(fc_cuda_gen *g) {
+    for (size_t i = 0; i < g->windows->stacks.len; i++) {
+        const stack *s = &g->windows->stacks.at[i];
+        const fc_linear *f = &g->windows->of.at[s->first].leader;
+        fc_kernel_slice(&g->code, &s->by, 1, g->need);
+        for (unsigned t = 0; t < f->n; t++) fc_kernel_slice(&g->code, &f->term[t].of, 1, g->need);
+    }
+    for (size_t i = 0; i < g->windows->of.len; i++) {
+        const window *w = &g->windows->of.at[i];
+        if (w->stack && w->when != FC_NOVAL) fc_kernel_slice(&g->code, &w->when, 1, g->need);
+    }
+}
+
+/* Whether the next row of the nest reads the next row of the array, which is what an index moves
+ * by; and whether what is read on a condition is read. */
+void fc_cuda_windows_stack_test(fc_cuda_gen *g) {
+    for (size_t i = 0; i < g->windows->stacks.len; i++) {
+        const stack *s = &g->windows->stacks.at[i];
+        const fc_linear *f = &g->windows->of.at[s->first].leader;
+        fc_cuda_indent(&g->t);
+        fc_str_add(g->t.out, "every = every && ");
+        fc_cuda_operand(&g->t, s->by);
+        fc_str_add(g->t.out, " == 0");
+        for (unsigned t = 0; t < f->n; t++) {
+            const fc_instr *of = &g->code.ins.at[f->term[t].of];
+            if (of->op != FC_OP_INDEX) continue;
+            const fc_move move = fc_class_move(g->cls, (uint32_t)of->imm, g->np - 2);
+            if (move == FC_MOVE_ONE) fc_str_printf(g->t.out, " + %lldll", (long long)f->term[t].by);
+            if (move == FC_MOVE_ANY)
+                fc_str_printf(g->t.out, " + %lldll * (long long)p.w[%u]", (long long)f->term[t].by,
+                              fc_cuda_word(g, (uint32_t)of->imm) + 1 + g->np - 2);
+        }
+        fc_str_add(g->t.out, ";\n");
+    }
+    for (size_t i = 0; i < g->windows->of.len; i++) {
+        const window *w = &g->windows->of.at[i];
+        if (!w->stack || w->when == FC_NOVAL) continue;
+        fc_cuda_indent(&g->t);
+        fc_str_add(g->t.out, "every = every && ");
+        fc_cuda_operand(&g->t, w->when);
+        fc_str_add(g->t.out, ";\n");
+    }
+}
+
+static unsigned stack_rows(const stack *s, unsigned rows) {
+    return (unsigned)(s->high - s->low) + rows;
+}
+
+/* What somebody reads of row `row` of the stack, from its `from` on. */
+static uint64_t used_of_row(const fc_cuda_gen *g, uint32_t number, unsigned row, unsigned rows) {
+    const stack *s = &g->windows->stacks.at[number];
+    uint64_t used = 0;
+    for (size_t i = 0; i < g->windows->of.len; i++) {
+        const window *w = &g->windows->of.at[i];
+        if (w->stack != number + 1) continue;
+        const int64_t turn = (int64_t)row - (w->row - s->low);
+        if (turn >= 0 && turn < (int64_t)rows) used |= w->used << (w->low - s->from);
+    }
+    return used;
+}
+
+static unsigned stack_length(const fc_cuda_gen *g, uint32_t number, unsigned rows) {
+    uint64_t all = 0;
+    unsigned n = 0;
+    for (unsigned r = 0; r < stack_rows(&g->windows->stacks.at[number], rows); r++)
+        all |= used_of_row(g, number, r, rows);
+    while (n < FC_WINDOW_MOST && all >> n) n++;
+    return n;
+}
+
+void fc_cuda_windows_stack_declare(fc_cuda_gen *g, unsigned rows) {
+    for (uint32_t i = 0; i < g->windows->stacks.len; i++) {
+        const stack *s = &g->windows->stacks.at[i];
+        fc_cuda_line(&g->t, "%s t%u[%u][%u];", fc_dtypes[g->windows->of.at[s->first].dtype].cuda,
+                     (unsigned)i, stack_rows(s, rows), stack_length(g, i, rows));
+    }
+}
+
+static void load_stack(fc_cuda_gen *g, uint32_t number, unsigned rows, bool vectors) {
+    const stack *s = &g->windows->stacks.at[number];
+    window w = g->windows->of.at[s->first];
+    w.low = s->from;
+    for (unsigned r = 0; r < stack_rows(s, rows); r++) {
+        char to[24], from[40];
+        snprintf(to, sizeof to, "t%u[%u]", (unsigned)number, r);
+        snprintf(from, sizeof from, "l + %lldll * by", (long long)(s->low + r));
+        fc_cuda_window_elements(g, &w, used_of_row(g, number, r, rows), vectors, to, from);
+    }
+}
+
+/* Where the place of the first row is known. */
+void fc_cuda_windows_stack_load(fc_cuda_gen *g, unsigned rows) {
+    for (uint32_t i = 0; i < g->windows->stacks.len; i++) {
+        const stack *s = &g->windows->stacks.at[i];
+        const window *w = &g->windows->of.at[s->first];
+        const unsigned each = fc_dtypes[w->dtype].bytes;
+        fc_linear f = w->leader;
+        (void)without(&f, s->by);
+        fc_cuda_line(&g->t, "{");
+        fc_cuda_indent(&g->t);
+        fc_str_add(g->t.out, "const long long by = ");
+        fc_cuda_operand(&g->t, s->by);
+        fc_str_printf(g->t.out, ";\n");
+        fc_cuda_indent(&g->t);
+        fc_str_printf(g->t.out, "const %s *const l = a%u + (", fc_dtypes[w->dtype].cuda,
+                      (unsigned)w->arg);
+        fc_cuda_window_leader(g, &f);
+        fc_str_add(g->t.out, ");\n");
+        fc_cuda_line(&g->t,
+                     "if ((((unsigned long long)l | (unsigned long long)by * %u) & %u) == 0) {",
+                     each, fc_cuda_window_bytes(w, g->cls->vector) - 1);
+        load_stack(g, i, rows, true);
+        fc_cuda_line(&g->t, "} else {");
+        load_stack(g, i, rows, false);
+        fc_cuda_line(&g->t, "}");
+        fc_cuda_line(&g->t, "}");
+    }
+}
