@@ -113,6 +113,7 @@ enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
     X(tile_axis)                                                                                   \
     X(narrow)       /* inner: rows are so short that the lanes are neighbouring rows */            \
     X(row_elements) /* narrow: of each row, which are written out; 0: any number */                \
+    X(deep)         /* narrow: rows of any length, which are read where they are */                \
     X(packed)       /* narrow: vectors along the rows instead of tiles, */                         \
     X(row_vectors)  /* so many for each */                                                         \
     X(shared)       /* narrow: rows in blocks, as loads are the same for all of a block */         \
@@ -160,8 +161,8 @@ static inline fc_move fc_class_move(const fc_class *c, uint32_t access, uint32_t
     return (fc_move)c->move[(size_t)access * (c->np + c->nr) + axis];
 }
 bool fc_class_equal(const fc_class *a, const fc_class *b);
-/* Whether code of class `a` may run where `b` was chosen, under the launch of `b` with so many times
- * the blocks along x; 0: it may not. */
+/* Whether code of class `a` may run where `b` was chosen, under the launch of `b` with so many
+ * times the blocks along x; 0: it may not. */
 unsigned fc_class_stands_in(const fc_class *a, const fc_class *b);
 /* "p1 r1 i32 aligned v4 one team=32 ... 01", short, readable, unique; the target's part alone. */
 void fc_class_print(const fc_class *c, fc_str *out);

@@ -92,6 +92,12 @@ static bool keeps_range(const fc_loop *n) {
     return n->kind == FC_LOOP_CASE || n->way == FC_LOOP_SPREAD;
 }
 
+/* The elements of a lane of a chunk, whose first one has been found. */
+static bool is_lane(const verifier *v, const fc_loop *n) {
+    return v->cls->target == FC_TARGET_LLVM && n->way == FC_LOOP_CARRY && n->step == FC_LANES &&
+           v->range[n->first] == 1;
+}
+
 /* Of threads, which are numbers of hardware even if there is one. */
 static bool has_one_turn(const verifier *v, const fc_loop *n, unsigned axis) {
     const bool one = n->count == 1 || n->step == FC_STEP_SPAN; /* a span of blocks, then of warps */
@@ -110,7 +116,8 @@ static fusec_status check_loop(verifier *v, const fc_loop *n) {
     for (unsigned a = n->first; a < n->end; a++) {
         const uint32_t least = n->kind == FC_LOOP_VECTOR || keeps_range(n) ? 1 : n->step;
         if (v->range[a] != v->range[n->first]) BAD("axes of different ranges numbered as one");
-        if (v->range[a] != WHOLE_AXIS && v->range[a] <= least && !has_one_turn(v, n, a))
+        if (v->range[a] != WHOLE_AXIS && v->range[a] <= least && !has_one_turn(v, n, a) &&
+            !is_lane(v, n))
             BAD("axis %u has its place already", a);
     }
     return FUSEC_OK;
@@ -143,12 +150,13 @@ static fusec_status role(verifier *v, const fc_loop *n) {
 /* What a loop leaves for those inside: its range and that of one turn. */
 static fusec_status inside(verifier *v, const fc_loop *n) {
     const verifier before = *v;
+    const bool stays = keeps_range(n) || is_lane(v, n);
     for (unsigned a = n->first; a < n->end; a++)
-        if (!keeps_range(n)) v->range[a] = n->kind == FC_LOOP_VECTOR ? 1 : n->step;
+        if (!stays) v->range[a] = n->kind == FC_LOOP_VECTOR ? 1 : n->step;
     v->in_vector |= n->kind == FC_LOOP_VECTOR;
     v->in_rest |= n->way == FC_LOOP_REST;
     v->in_code |= !is_outside(n->kind);
-    if (n->first >= v->cls->np && !keeps_range(n)) v->turn = n->step;
+    if (n->first >= v->cls->np && !stays) v->turn = n->step;
     if (n->way == FC_LOOP_CARRY) v->carried = n->phase;
     FC_TRY(list(v, n->body));
     memcpy(v->range, before.range, sizeof v->range);

@@ -501,6 +501,29 @@ FC_TEST(llvm_widths, short_rows_in_turn) {
     }
 }
 
+/* Rows of a transposed array, at the ends of lanes, groups of them and chunks. */
+FC_TEST(llvm_widths, deep_rows) {
+    static const char *const texts[] = {"sum(x.T, axis=1)",
+                                        "(max(x.T, axis=1), argmin(x.T, axis=1))",
+                                        "var(x.T, axis=1)",
+                                        "(sum(x.T*w, axis=1), any(x.T > 3, axis=1))",
+                                        "mean(x.T*w - v, axis=1, keepdims=true)*v",
+                                        "log(sum(exp(x.T), axis=1))"};
+    const fusec_dtype types[] = {FUSEC_F32, FUSEC_F64, FUSEC_BF16};
+    const int64_t counts[] = {128, 135, 1024, 1025, 1153, 3077};
+    for (size_t i = 0; i < FC_COUNT(counts) * FC_COUNT(texts); i++) {
+        width_check c = {.text = texts[i % FC_COUNT(texts)], .n = 1, .fill = width_plain};
+        const fusec_dtype t = types[i % 5 % FC_COUNT(types)];
+        const int64_t count = counts[i / FC_COUNT(texts)], rows = i % 2 ? 256 : 263;
+        c.in[0] = (width_input){"x", t, 2, {count, rows}};
+        if (strstr(c.text, "w")) c.in[c.n++] = (width_input){"w", t, 1, {count}};
+        if (strstr(c.text, "*v")) c.in[c.n++] = (width_input){"v", t, 2, {rows, 1}};
+        c.own = strstr(c.text, "exp(") != NULL;
+        c.quick = i % 3 == 0;
+        width_run_check(&c);
+    }
+}
+
 /* The chunks of var, by the code of a first call: whole ones, parts of one, and spans. */
 FC_TEST(llvm_widths, chunks_joined_in_one_way) {
     static const char *const texts[] = {"var(x, axis=1)",

@@ -60,10 +60,19 @@ static void push(walk *w, const fc_loop *n) {
                n->level, w->acc);
 }
 
+/* Lanes of the tree of so many elements. */
+static const char *lanes_of(fc_ll *f, const char *count) {
+    const char *whole = fc_ll_bin(f, "udiv", count, number(f, FC_CHUNK)),
+               *rest = fc_ll_bin(f, "urem", count, number(f, FC_CHUNK));
+    return fc_ll_bin(f, "add", fc_ll_bin(f, "mul", whole, number(f, FC_LANES)),
+                     fc_ll_min(f, rest, number(f, FC_LANES)));
+}
+
 static void fold(walk *w, const fc_loop *n) {
     fc_ll *f = w->f;
     const range r = fc_ll_elements_of(w);
     const char *all = minus(f, r.hi, r.lo);
+    if (f->cls->llvm.deep) all = lanes_of(f, all);
     if (n->step > 1) all = fc_ll_bin(f, "udiv", plus(f, all, n->step - 1), number(f, n->step));
     w->acc = fc_ll_fold(f, stage_of(w, n), width(f), w->columns, f->column, all);
 }

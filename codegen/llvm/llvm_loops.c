@@ -13,6 +13,9 @@
  *         elements does. Eight at a time are combined in registers, what is left over one by one.
  *         Arrays that lie along the rows are transposed on their way to the stack and back; what is
  *         the same for all rows of a block (`shared`) comes once for all of them.
+ * deep    Narrow rows of any length, which lie side by side already. Lane after lane of the tree
+ *         goes through its elements of a chunk, FC_LANES apart, and what it has is pushed to the
+ *         counter; as a chunk has a power of two of them, the counter goes on over the chunks.
  * contraction  Tiles of results in registers (llvm_dot.c): chunk by chunk from panels of a block,
  * or each from operands where they are, of which a unit is a product of two matrices. outer   The
  * lanes are neighbouring rows, called columns. For each run of elements every vector of a block
@@ -183,12 +186,23 @@ static void element(fc_ll *f, unsigned s) {
     leaf(f, FC_LEAF_STEP, s);
 }
 
+/* What a lane of the tree has: an element, or those of a chunk. */
+static void lane(fc_ll *f, unsigned s) {
+    if (f->cls->llvm.deep) {
+        fc_loop *l = over_elements(f, FC_LOOP_SERIAL, FC_LANES);
+        l->way = FC_LOOP_CARRY;
+        l->phase = (uint8_t)s;
+    }
+    element(f, s);
+    if (f->cls->llvm.deep) fc_loops_close(&f->loops, 1);
+}
+
 static void pairs(fc_ll *f, unsigned s, fc_loop_kind kind, uint32_t count) {
     fc_loop *l = over_elements(f, kind, 1);
     l->way = FC_LOOP_PAIRS;
     l->phase = (uint8_t)s;
     l->count = count;
-    element(f, s);
+    lane(f, s);
     fc_loops_close(&f->loops, 1);
 }
 
@@ -202,14 +216,15 @@ static void reduce_column(fc_ll *f, unsigned s) {
         pairs(f, s, FC_LOOP_UNROLL, f->cls->llvm.row_elements);
         return;
     }
+    if (f->cls->llvm.deep) over_elements(f, FC_LOOP_SERIAL, FC_CHUNK);
     over_elements(f, FC_LOOP_SERIAL, GROUP)->way = FC_LOOP_WHOLE;
     pairs(f, s, fc_ll_steps(f, &f->stage[s]) <= SHORT ? FC_LOOP_UNROLL : FC_LOOP_SERIAL, GROUP);
     fc_loops_leaf(&f->loops, FC_LEAF_PUSH, s)->level = GROUP_LEVEL;
     fc_loops_close(&f->loops, 1);
     over_elements(f, FC_LOOP_SERIAL, 1)->way = FC_LOOP_REST;
-    element(f, s);
+    lane(f, s);
     leaf(f, FC_LEAF_PUSH, s);
-    fc_loops_close(&f->loops, 1);
+    fc_loops_close(&f->loops, f->cls->llvm.deep ? 2 : 1);
     fold(f, s, 1);
 }
 

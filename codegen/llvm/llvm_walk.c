@@ -172,6 +172,18 @@ static void fill_table(walk *w, const range *r) {
     fc_ll_for_end(f, &l, "1");
 }
 
+/* The number of a lane among those of all chunks. */
+static const char *lane_number(walk *w, const char *at) {
+    fc_ll *f = w->f;
+    const char *before = fc_ll_bin(f, "udiv", w->chunk.lo, number(f, FC_CHUNK / FC_LANES));
+    return fc_ll_bin(f, "add", before, minus(f, at, w->chunk.lo));
+}
+
+/* Its lanes begin within the first FC_LANES elements of a chunk. */
+static const char *end_of_lanes(walk *w, const char *end) {
+    return w->chunk.lo ? fc_ll_min(w->f, end, plus(w->f, w->chunk.lo, FC_LANES)) : end;
+}
+
 /* The place of a turn that begins at `at`. */
 static void begin_turn(walk *w, const fc_loop *n, const range *all, const char *at) {
     fc_ll *f = w->f;
@@ -183,6 +195,7 @@ static void begin_turn(walk *w, const fc_loop *n, const range *all, const char *
         fc_ll_find_row(w);
     } else if (n->first >= f->cls->np) {
         const char *number_of = minus(f, at, all->lo);
+        if (w->chunk.lo) number_of = lane_number(w, at);
         if (n->step > 1) number_of = fc_ll_bin(f, "udiv", number_of, number(f, n->step));
         w->turn = (turn){at, all->hi, number_of, n->step};
         if (n->step == 1) f->element = at;
@@ -197,10 +210,14 @@ static void serial(walk *w, const fc_loop *n) {
     const range before = w->of[n->first];
     range all = range_of(w, n);
     fc_ll_loop l;
-    if (n->way == FC_LOOP_REST) all.lo = w->rest;
-    if (n->way == FC_LOOP_WHOLE) w->rest = all.hi = fc_ll_whole(f, all.hi, (unsigned)n->step);
+    if (n->way == FC_LOOP_REST) all = (range){w->rest, end_of_lanes(w, all.hi)};
+    if (n->way == FC_LOOP_WHOLE)
+        w->rest = all.hi = fc_ll_whole(f, end_of_lanes(w, all.hi), (unsigned)n->step);
     begin_turn(w, n, &all, fc_ll_for(f, &l, all.lo, all.hi));
+    const bool chunks = f->cls->llvm.deep && n->step == FC_CHUNK;
+    if (chunks) w->chunk = w->of[n->first];
     body(w, n);
+    if (chunks) w->chunk = (range){NULL, NULL};
     fc_ll_for_end(f, &l, number(f, n->step));
     f->element = NULL;
     w->of[n->first] = before;
@@ -221,9 +238,10 @@ static void carry_in_loop(walk *w, const fc_loop *n, const range *r) {
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", f->element, r->hi));
     f->ahead = n->ahead;
     f->nth = fc_ll_bin(f, "sub", f->element, r->lo);
+    if (n->step > 1) f->nth = fc_ll_bin(f, "udiv", f->nth, number(f, n->step));
     w->acc = l.carry + 1;
     body(w, n);
-    fc_ll_loop_end(f, &l, fc_ll_join(f, st, plus(f, f->element, 1), NULL, w->acc));
+    fc_ll_loop_end(f, &l, fc_ll_join(f, st, plus(f, f->element, n->step), NULL, w->acc));
     w->acc = l.carry + 1;
 }
 
@@ -260,8 +278,9 @@ static void carry_written_out(walk *w, const fc_loop *n, const range *r) {
 /* Masked columns take no other way for whole runs, unless all are masked. */
 static void carry(walk *w, const fc_loop *n) {
     fc_ll *f = w->f;
-    const range r = range_of(w, n);
     const fc_ll_stage *st = stage_of(w, n);
+    range r = range_of(w, n);
+    if (w->chunk.lo) r.hi = w->chunk.hi;
     w->carries = true;
     if (n->kind == FC_LOOP_SERIAL || (f->mask && !f->cls->llvm.few)) {
         carry_in_loop(w, n, &r);
@@ -452,7 +471,7 @@ static void list(walk *w, uint32_t at) {
 /* Levels of the counter for the partials that there may be. */
 static unsigned levels(const fc_ll *f) {
     const fc_llvm_class *c = &f->cls->llvm;
-    if (c->narrow) return FC_LL_NARROW_LEVELS;
+    if (c->narrow && !c->deep) return FC_LL_NARROW_LEVELS;
     if (c->wide) return FC_LL_WIDE_LEVELS;
     if (!c->split || fc_ll_along_row(f)) return FC_LL_LEVELS;
     return c->few ? FC_LL_FEW_LEVELS : FC_LL_SPAN_LEVELS;

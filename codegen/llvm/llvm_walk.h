@@ -27,6 +27,7 @@ typedef struct walk {
     const char *span; /* number of the span */
     const char *flat; /* number of the row, the lanes' axis apart; NULL: there is one */
     turn turn;
+    range chunk;         /* deep: the one under way */
     bool carries;        /* steps go on from `acc` */
     const char **acc;    /* of the stage under way */
     const char **before; /* scan: before the last step */

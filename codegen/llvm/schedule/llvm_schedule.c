@@ -217,6 +217,24 @@ static bool is_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest *n)
     return n->count < V / 2 || can_pack(m, k, n) || tiles_fit(k, n, V, n->np - 1, n->np, FC_LANES);
 }
 
+/* Longer rows that already lie side by side, of a transposed array: all that is read of a point
+ * moves by one from row to row, or not at all, and there are blocks of rows for all threads. */
+static bool is_deep(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    const uint32_t axes = n->np + n->nr;
+    bool any = false;
+    if (n->nr != 1 || n->count < FC_LANES || n->extent[n->np - 1] < fc_ll_widest(m) ||
+        n->rows < (int64_t)m->threads * FC_LL_TILE || fc_stores_points(k))
+        return false;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *s = n->stride + (size_t)a * axes;
+        if (k->accesses.at[a].buffer == FC_NO_BUFFER || k->accesses.at[a].level != FC_POINT)
+            continue;
+        if (s[n->np - 1] != 0 && s[n->np - 1] != 1) return false;
+        any |= s[n->np - 1] == 1;
+    }
+    return any;
+}
+
 /* A power of two. */
 static uint8_t vectors_of_row(int64_t count, unsigned V) {
     unsigned n = 1;
@@ -254,6 +272,8 @@ static void choose_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest
     const uint32_t axes = n->np + n->nr;
     const bool gathered = n->count < cls->vector / 2;
     cls->llvm.narrow = true;
+    cls->llvm.deep = is_deep(m, k, n);
+    if (cls->llvm.deep) return;
     if (!gathered && can_pack(m, k, n)) {
         cls->llvm.packed = true;
         cls->llvm.row_vectors = vectors_of_row(n->count, cls->vector);
@@ -336,7 +356,8 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
                                fc_arena *arena, fc_class *cls, fc_error *e) {
     FC_TRY(fc_class_of(n, FC_TARGET_LLVM, arena, cls, e));
     const uint32_t axes = n->np + n->nr;
-    const bool inner = k->schedule == FC_SCHED_INNER, narrow = inner && is_narrow(m, k, n);
+    const bool inner = k->schedule == FC_SCHED_INNER,
+               narrow = inner && (is_narrow(m, k, n) || is_deep(m, k, n));
     const bool along = scans_along(k, n);
     const uint32_t lanes = (inner && !narrow) || along ? axes - 1 : n->np - 1;
     uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
