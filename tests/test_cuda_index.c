@@ -237,13 +237,18 @@ static fc_node index_at_an_edge(fc_graph *g, fc_dim n, fc_edge mode) {
     return gb2(g, FC_OP_maximum, i, fc_build_view(g, i, 1, &n, &next));
 }
 
-static job *open_stencil(fusec_dtype t, fc_edge mode, int64_t h, int64_t w, fc_cuda_host *host) {
+/* `far`: rows that go round by so many elements, so that vectors lie before or behind the seam. */
+static job *open_stencil(fusec_dtype t, fc_edge mode, int64_t far, int64_t h, int64_t w,
+                         fc_cuda_host *host) {
     job *j = new_job(&fc_cuda_small);
     fc_graph_init(&j->g, &fc_libc_alloc, NULL);
     const fc_dim n = gbd(&j->g, "h"), m = gbd(&j->g, "w");
     j->syms[0] = h;
     j->syms[1] = w;
-    fc_build_output(&j->g, "y", stencil(&j->g, gbin(&j->g, "x", t, 2, n, m, 0), mode));
+    const fc_node x = gbin(&j->g, "x", t, 2, n, m, 0);
+    fc_build_output(&j->g, "y",
+                    far ? gb2(&j->g, FC_OP_mul, shifted(&j->g, x, FC_EDGE_WRAP, 0, -far), x)
+                        : stencil(&j->g, x, mode));
     fc_build_output(&j->g, "i", index_at_an_edge(&j->g, n, mode));
     if (!plan_job(j)) return close_job(j), NULL;
     fc_rng rng = {(uint64_t)(h * w)};
@@ -259,15 +264,14 @@ static job *open_stencil(fusec_dtype t, fc_edge mode, int64_t h, int64_t w, fc_c
     return j;
 }
 
-/* Whether the text has code for rows that a thread does together. */
-static bool has_rows_together(const job *j) {
+static bool text_has(const job *j, const char *what) {
     fc_error e = {0};
     fc_str text;
     fc_str_init(&text, &fc_libc_alloc);
     FC_EXPECT_OK(fc_cuda_target.emit(j->machine, &j->plan->steps.at[0]->kernel, &j->steps[0].cls,
                                      "f", &text, &e),
                  &e);
-    const bool has = strstr(text.data, "bool every = ") != NULL;
+    const bool has = strstr(text.data, what) != NULL;
     fc_str_free(&text);
     return has;
 }
@@ -277,21 +281,28 @@ FC_TEST(cuda_index, stencils_on_the_host) {
                                     FC_EDGE_SYMMETRIC};
     static const int64_t sizes[][2] = {{140, 512}, {9, 37}};
     fc_cuda_host host;
-    job *jobs[3 * FC_COUNT(modes)];
+    static const int64_t far[] = {101, 100};
+    job *jobs[3 * FC_COUNT(modes) + FC_COUNT(far)];
     size_t n = 0;
     unsigned in_turn = 0, windows = 0, together = 0;
     if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
     for (size_t m = 0; m < FC_COUNT(modes); m++)
         for (size_t s = 0; s < FC_COUNT(sizes); s++)
             for (int u8 = 0; u8 < (s ? 1 : 2); u8++) {
-                job *j = open_stencil(u8 ? FUSEC_U8 : FUSEC_F32, modes[m], sizes[s][0],
+                job *j = open_stencil(u8 ? FUSEC_U8 : FUSEC_F32, modes[m], 0, sizes[s][0],
                                       sizes[s][1] * (u8 ? 4 : 1), &host);
                 if (!j) continue;
                 in_turn += j->steps[0].cls.cuda.rows_in_turn > 0;
                 windows += j->steps[0].cls.vector > 1;
-                together += has_rows_together(j);
+                together += text_has(j, "bool every = ");
                 jobs[n++] = j;
             }
+    for (size_t i = 0; i < FC_COUNT(far); i++) {
+        job *j = open_stencil(FUSEC_F32, FC_EDGE_WRAP, far[i], 140, 512, &host);
+        if (!j) continue;
+        FC_EXPECT_TRUE(text_has(j, "= w0[e + 0];")); /* one place, picked for the vector */
+        jobs[n++] = j;
+    }
     FC_EXPECT_EQ_U64(n, FC_COUNT(jobs));
     FC_EXPECT_EQ_U64(in_turn, 2 * FC_COUNT(modes));
     FC_EXPECT_EQ_U64(windows, 2 * FC_COUNT(modes));
