@@ -264,6 +264,33 @@ static job *open_stencil(fusec_dtype t, fc_edge mode, int64_t far, int64_t h, in
     return j;
 }
 
+/* Rows above and below in each of several pictures, whose rows follow each other. */
+static job *open_pictures(int64_t planes, int64_t h, int64_t w, fc_cuda_host *host) {
+    static const int64_t steps[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    job *j = new_job(&fc_cuda_small);
+    fc_graph_init(&j->g, &fc_libc_alloc, NULL);
+    const fc_dim shape[] = {gbd(&j->g, "n"), gbd(&j->g, "h"), gbd(&j->g, "w")};
+    const fc_dim zero = fc_dim_const(&j->g.dims, 0);
+    j->syms[0] = planes;
+    j->syms[1] = h;
+    j->syms[2] = w;
+    fc_node x = gbin(&j->g, "x", FUSEC_F32, 3, shape[0], shape[1], shape[2]), y = x;
+    for (int64_t down = -1; down <= 1; down += 2) {
+        const fc_view_axis axes[] = {{zero, FC_EDGE_EDGE, steps[0]},
+                                     {fc_dim_const(&j->g.dims, down), FC_EDGE_EDGE, steps[1]},
+                                     {zero, FC_EDGE_EDGE, steps[2]}};
+        y = gb2(&j->g, FC_OP_add, gb2(&j->g, FC_OP_mul, y, gbn(&j->g, y, 3)),
+                fc_build_view(&j->g, x, 3, shape, axes));
+    }
+    fc_build_output(&j->g, "y", y);
+    if (!plan_job(j)) return close_job(j), NULL;
+    fc_rng rng = {7};
+    for (int64_t i = 0; i < planes * h * w; i++)
+        ((float *)j->in.t[0].data)[i] = (float)fc_below(&rng, 16);
+    if (!expect(j, host)) return close_job(j), NULL;
+    return j;
+}
+
 static bool text_has(const job *j, const char *what) {
     fc_error e = {0};
     fc_str text;
@@ -282,7 +309,7 @@ FC_TEST(cuda_index, stencils_on_the_host) {
     static const int64_t sizes[][2] = {{140, 512}, {9, 37}};
     fc_cuda_host host;
     static const int64_t far[] = {101, 100};
-    job *jobs[3 * FC_COUNT(modes) + FC_COUNT(far)];
+    job *jobs[3 * FC_COUNT(modes) + FC_COUNT(far) + 1];
     size_t n = 0;
     unsigned in_turn = 0, windows = 0, together = 0;
     if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
@@ -303,6 +330,8 @@ FC_TEST(cuda_index, stencils_on_the_host) {
         FC_EXPECT_TRUE(text_has(j, "= w0[e + 0];")); /* one place, picked for the vector */
         jobs[n++] = j;
     }
+    if ((jobs[n] = open_pictures(21, 7, 512, &host)) != NULL)
+        FC_EXPECT_TRUE(text_has(jobs[n++], "bool every = "));
     FC_EXPECT_EQ_U64(n, FC_COUNT(jobs));
     FC_EXPECT_EQ_U64(in_turn, 2 * FC_COUNT(modes));
     FC_EXPECT_EQ_U64(windows, 2 * FC_COUNT(modes));

@@ -91,11 +91,17 @@ static void rows_together(fc_cuda_gen *g, unsigned rows) {
                  "(ix)threadIdx.x) * %u < (ix)p.w[%u];",
                  rows, rows, FC_CUDA_MAP_THREADS, v, inner);
     fc_cuda_inside_rows_begin(g);
+    if (g->np > 2) fc_cuda_line(&g->t, "ix from = 0;");
     fc_cuda_line(&g->t, "#pragma unroll");
     fc_cuda_line(&g->t, "for (int r = 0; r < %u; r += %u)", rows, rows - 1);
     fc_cuda_line(&g->t, "if (every) {");
     begin_row(g, rows, "r");
     fc_cuda_inside_rows_test(g, &gr);
+    if (g->np > 2) { /* none of them is the first row of another picture */
+        const unsigned axis = g->np - 2u;
+        fc_cuda_line(&g->t, "every = every && (r == 0 || i%u == from + %u);", axis, rows - 1);
+        fc_cuda_line(&g->t, "from = i%u;", axis);
+    }
     fc_cuda_line(&g->t, "}");
     fc_cuda_line(&g->t, "if (every) {");
     fc_cuda_inside_rows_declare(g, rows);
