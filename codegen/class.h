@@ -70,9 +70,10 @@ typedef enum fc_cuda_split {
     X(lane_slots)  /* cluster: chunks whose results a lane joins */                                \
     X(blocks)      /* cluster: of it */                                                            \
     X(across)      /* outer: threads of a block along x, of `vector` columns each */               \
-    X(runs)        /* outer: of a thread at most, if `full` exactly; 0: any number */              \
+    X(runs) /* outer: of a thread at most, if `full` exactly, 0: any number; scan, staged */       \
     X(transposed)  /* outer: loads of a warp pass through shared memory */                         \
-    X(staged)      /* scan: elements and results pass through shared memory */                     \
+    X(staged)      /* scan: elements and results pass through shared memory, of columns through */ \
+                   /* registers, for which those of the next run come ahead */                     \
     X(columns)     /* scan: a block has 32 columns, 8 runs of each at a time */                    \
     X(block_rows)  /* scan: a block has a row; else a thread */                                    \
     X(dot_axis)    /* dot: of the rows of a tile; the number of kept axes if there are none */     \

@@ -171,10 +171,12 @@ static void plain_sums(const float *x, float *y, int64_t n) {
     }
 }
 
-/* Tiles that look back at each other, over two levels of groups of 32; and again, as the slots are
- * zero when all have left. */
+/* Tiles that look back at each other: of two runs a thread and of one, over two levels of groups of
+ * 32, by vectors of four and element by element; and again, as the slots are zero when all have
+ * left. */
 FC_TEST(scan, cuda_looks_back) {
-    enum { N = 4096 * 37 + 5 };
+    enum { MOST = 2 * (8192 * 34 + 4) };
+    static const int64_t shapes[][2] = {{2, 8192 * 34 + 4}, {2, 8192 * 13 + 5}, {1, 4096 * 37 + 5}};
     fake_machine m;
     fc_fixture f;
     if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
@@ -183,18 +185,18 @@ FC_TEST(scan, cuda_looks_back) {
     if (!fc_fixture_open(&f, "cuda")) FC_FAIL("no device behind the fake driver");
     fc_node x = gbin(&f.g, "x", FUSEC_F32, 2, gbd(&f.g, "n"), gbd(&f.g, "m"), 0);
     fc_build_output(&f.g, "y", fc_build_scan(&f.g, FC_OP_sum, x, 1, false, false));
-    float *in = malloc(6 * N * sizeof *in), *out = in + 2 * N, *want = in + 4 * N;
+    float *in = malloc(3 * MOST * sizeof *in), *out = in + MOST, *want = out + MOST;
     fc_rng r = {5};
-    for (int64_t i = 0; i < 2 * N; i++) in[i] = (float)(int32_t)fc_random(&r) * 0x1p-31f;
+    for (int64_t i = 0; i < MOST; i++) in[i] = (float)(int32_t)fc_random(&r) * 0x1p-31f;
     fc_program *p = fc_fixture_compile(&f);
-    for (int64_t lines = 2; p && lines > 0; lines--) {
-        const int64_t shape[2] = {lines, N};
-        fc_tensor from = {.dtype = FUSEC_F32, .rank = 2, .shape = shape, .data = in}, to = from;
+    for (size_t i = 0; p && i < sizeof shapes / sizeof *shapes; i++) {
+        const int64_t lines = shapes[i][0], n = shapes[i][1];
+        fc_tensor from = {.dtype = FUSEC_F32, .rank = 2, .shape = shapes[i], .data = in}, to = from;
         to.data = out;
-        memset(out, 0, 2 * N * sizeof *out);
+        memset(out, 0, MOST * sizeof *out);
         FC_EXPECT_OK(fc_program_run(p, NULL, 1, &from, 0, NULL, 1, &to, &f.e), &f.e);
-        for (int64_t k = 0; k < lines; k++) plain_sums(in + k * N, want + k * N, N);
-        FC_EXPECT_TRUE(memcmp(out, want, (size_t)lines * N * sizeof *out) == 0);
+        for (int64_t k = 0; k < lines; k++) plain_sums(in + k * n, want + k * n, n);
+        FC_EXPECT_TRUE(memcmp(out, want, (size_t)(lines * n) * sizeof *out) == 0);
     }
     free(in);
     fc_fixture_close(&f, p);

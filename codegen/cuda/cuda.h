@@ -211,6 +211,7 @@ typedef struct fc_cuda_group {
     bool whole;         /* elements exist all or not at all */
     const uint8_t *aside; /* [accesses] stores that only fill y*, `slot` of them; may be NULL */
     const char *sums;  /* expression: the result of reduction 0 for element e; NULL: f0 is there */
+    bool staged;       /* results of scans are in stage*, that of element e at at* ^ e */
     const char *taken; /* expression: how many elements an accumulator took before this step */
     unsigned exchange; /* stores of neighbours that can't be wide go through shared memory (turn),
                           by so many threads of a warp, so that they too write whole lines; 0: no */

@@ -95,6 +95,8 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
         const bool wide = fc_dtypes[k->reductions.at[0].dtype].bytes == 8 && !cls->cuda.dot_narrow;
         return fc_cuda_tile_of(cls)->blocks - (wide && cls->cuda.split ? 1u : 0u);
     }
+    if (cls->cuda.kind == FC_CUDA_SCAN) /* as many as have room for their tiles, where they wait */
+        return cls->cuda.split == FC_CUDA_BACK && cls->cuda.staged && fc_components(k) == 1 ? 6 : 0;
     if (cls->cuda.kind == FC_CUDA_OUTER)
         return cls->cuda.transposed ? 2 : fc_components(k) < 4 ? 4 : 3;
     if (cls->cuda.kind == FC_CUDA_CLUSTER) return FC_CUDA_SM_REGISTERS / 64 / threads;

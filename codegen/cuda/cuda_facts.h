@@ -22,8 +22,12 @@ enum { FC_CUDA_LINE = 128 }; /* bytes that DRAM, caches and bulk copies move at 
 static inline unsigned fc_cuda_scan_threads(const fc_class *cls) {
     return cls->cuda.block_rows ? cls->cuda.team : (unsigned)FC_CUDA_THREADS;
 }
+/* Runs of a thread, neighbours. */
+static inline unsigned fc_cuda_scan_runs(const fc_class *cls) {
+    return cls->cuda.runs ? cls->cuda.runs : 1;
+}
 static inline unsigned fc_cuda_scan_tile(const fc_class *cls) {
-    return fc_cuda_scan_threads(cls) * FC_RUN;
+    return fc_cuda_scan_threads(cls) * fc_cuda_scan_runs(cls) * FC_RUN;
 }
 
 /* Whether parts of rows come to shared memory by bulk copies. */

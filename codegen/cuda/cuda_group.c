@@ -288,7 +288,7 @@ static void mark_varying(fc_cuda_gen *g, const fc_cuda_group *gr) {
         if (!g->need[v] || g->done[v]) continue;
         if (i->op == FC_OP_LOAD || i->op == FC_OP_INDEX)
             g->vary[v] = moves(g, gr, (uint32_t)i->imm);
-        if (fc_cuda_windowed(g, v) || (i->op == FC_OP_ACC && gr->sums)) {
+        if (fc_cuda_windowed(g, v) || (i->op == FC_OP_ACC && (gr->sums || gr->staged))) {
             g->vary[v] = 1;
             continue;
         }
@@ -393,11 +393,10 @@ static void code(fc_cuda_gen *g, const fc_cuda_group *gr, bool varying) {
 /* ---- what becomes of the values ------------------------------------------------------------- */
 
 /* The values of an element, for the thread that has its run. */
-static void to_stage(fc_cuda_gen *g, const fc_cuda_group *gr, size_t r) {
+static void to_stage(fc_cuda_gen *g, size_t r) {
     for (unsigned v = 0; v < g->k->reductions.at[r].nvalues; v++) {
         fc_cuda_indent(&g->t);
-        fc_str_printf(g->t.out, "if (%s < %s) stage%u[at].x.v%u = ", gr->number, gr->limit,
-                      (unsigned)r, v);
+        fc_str_printf(g->t.out, "stage%u[at%u ^ e].x.v%u = ", (unsigned)r, (unsigned)r, v);
         fc_cuda_operand(&g->t, fc_cuda_red_value(g, r)[v]);
         fc_str_add(g->t.out, ";\n");
     }
@@ -408,7 +407,7 @@ static void steps(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase) {
     for (size_t r = 0; r < g->k->reductions.len; r++) {
         if (g->k->reductions.at[r].stage != phase) continue;
         if (g->stages) {
-            to_stage(g, gr, r);
+            to_stage(g, r);
             continue;
         }
         fc_cuda_indent(&g->t);
@@ -583,6 +582,7 @@ void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned pha
     if (gr->own) own_indices(g, gr);
     if (gr->own && rest) offsets(g, gr, false, false);
     if (gr->sums) fc_cuda_line(&g->t, "const auto f0 = %s;", gr->sums);
+    if (gr->staged) FC_EACH_REDUCTION(g, 0, "const auto f%u = stage%u[at%u ^ e].y;", r, r, r);
     code(g, gr, true);
     hold(g, gr);
     if (phase == FC_CUDA_STORES)

@@ -562,10 +562,10 @@ static void prefixes(fc_cuda_gen *g) {
     close(g, 1);
 }
 
-/* The totals of the threads' runs of a tile become a tree; then each goes through its run again,
- * with what is before it in front. */
+/* The totals of the threads' runs of a tile become a tree; then each goes through its runs again,
+ * with what is before them in front. */
 static void tile_of_runs(fc_cuda_gen *g) {
-    over_elements(g, FC_LOOP_BLOCK, FC_RUN,
+    over_elements(g, FC_LOOP_BLOCK, FC_RUN * fc_cuda_scan_runs(g->cls),
                   g->cls->cuda.columns ? FC_CUDA_SCAN_DOWN : fc_cuda_scan_threads(g->cls));
     leaf(g, FC_LEAF_START, 0);
     over_run(g);

@@ -373,13 +373,13 @@ static void scan_place(fc_cuda_gen *g) {
     } else if (!many) {
         fc_cuda_line(&g->t, "const ix row = (ix)blockIdx.x;");
     }
-    if (one) fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.x;");
+    if (one) fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.x, lane = thread & 31;");
     if (many) take_tile(g);
-    if (shared)
+    if (shared) /* cuda_scan.c: fc_cuda_scan_join */
         FC_EACH_REDUCTION(g, 0, "__shared__ red%u tree%u[%u];", r, r,
-                          2 * fc_cuda_scan_threads(g->cls));
+                          fc_cuda_scan_threads(g->cls) / (down ? 1 : 32) * (many ? 1 : 2));
     if (many) FC_EACH_REDUCTION(g, 0, "__shared__ red%u far%u[%d];", r, r, TILE_LEVELS);
-    if (g->cls->cuda.staged) fc_cuda_scan_stage(g);
+    if (g->cls->cuda.staged && !down) fc_cuda_scan_stage(g);
     fc_cuda_indices(g, 0, g->np, "row");
     fc_cuda_bases(g, g->np);
 }
@@ -482,11 +482,12 @@ void fc_cuda_walk_thread(fc_cuda_walk *w, const fc_loop *n) {
         if (g->cls->vector == 1) spaced(w);
         break;
     case FC_CUDA_SCAN:
-        if (n->step != FC_RUN) break;
-        fc_cuda_line(&g->t, "const ix begin = ((ix)n * %u + (ix)thread) * %d;", (unsigned)n->count,
-                     FC_RUN);
-        fc_cuda_line(&g->t, "const ix end = %sbegin + %d < count ? begin + %d : count;",
-                     g->cls->cuda.columns ? "!live ? begin : " : "", FC_RUN, FC_RUN);
+        if (n->step < FC_RUN) break;
+        fc_cuda_line(&g->t, "const ix begin = ((ix)n * %u + (ix)thread) * %u;", (unsigned)n->count,
+                     (unsigned)n->step);
+        fc_cuda_line(&g->t, "const ix end = %sbegin + %u < count ? begin + %u : count;",
+                     g->cls->cuda.columns ? "!live ? begin : " : "", (unsigned)n->step,
+                     (unsigned)n->step);
         break;
     default: break;
     }

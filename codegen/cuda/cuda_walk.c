@@ -384,6 +384,7 @@ static void start(fc_cuda_walk *w, const fc_loop *n) {
     const unsigned s = n->phase;
     switch (g->cls->cuda.kind) {
     case FC_CUDA_SCAN:
+        if (g->cls->cuda.staged) return; /* with the text of the runs */
         FC_EACH_REDUCTION(g, 0, w->prefixed ? "w%u = red%u_start();" : "red%u w%u = red%u_start();",
                           r, r, r);
         return;
@@ -414,7 +415,12 @@ static void clear(fc_cuda_walk *w, const fc_loop *n) {
         break;
     case FC_CUDA_SCAN:
         if (g->cls->cuda.split == FC_CUDA_BACK) break;
-        FC_EACH_REDUCTION(g, 0, "red%u far%u[%d];", r, r, LEVELS);
+        if (g->cls->cuda.columns && g->cls->cuda.staged) fc_cuda_scan_ahead(w);
+        if (g->cls->cuda.block_rows) { /* a level a lane */
+            FC_EACH_REDUCTION(g, 0, "red%u far%u = red%u_start();", r, r, r);
+        } else {
+            FC_EACH_REDUCTION(g, 0, "red%u far%u[%d];", r, r, LEVELS);
+        }
         break;
     case FC_CUDA_OUTER: fc_columns_clear(&w->o, n->phase); break;
     default: fc_cuda_walk_clear_chunks(w, n->phase);
@@ -430,9 +436,7 @@ static void join(fc_cuda_walk *w, const fc_loop *n) {
     } else if (columns) {
         fc_columns_join(&w->o, s, fc_cuda_any_counts(g->k, s));
     } else if (is(w, FC_CUDA_SCAN)) {
-        FC_EACH_REDUCTION(
-            g, 0, "fc_grow%s<%u>(tree%u, w%u);", g->cls->cuda.columns ? "_columns" : "",
-            g->cls->cuda.columns ? FC_CUDA_SCAN_DOWN : fc_cuda_scan_threads(g->cls), r, r);
+        fc_cuda_scan_join(g);
     } else if (n->over == FC_LOOP_WARP) {
         fc_inner_join_warps(&w->in, s, "m");
     } else if (n->over == FC_LOOP_GRID) {
@@ -458,13 +462,9 @@ static void push(fc_cuda_walk *w, const fc_loop *n) {
         break;
     case FC_CUDA_SCAN:
         if (g->cls->cuda.block_rows) {
-            FC_EACH_REDUCTION(g, 0, "fc_put(far%u, tree%u[%u], n);", r, r,
-                              2 * fc_cuda_scan_threads(g->cls) - 2);
-            fc_cuda_line(&g->t, "__syncthreads();");
+            FC_EACH_REDUCTION(g, 0, "fc_keep(far%u, total%u, n);", r, r);
         } else if (g->cls->cuda.columns) {
-            FC_EACH_REDUCTION(g, 0, "fc_put(far%u, tree%u[%d + (threadIdx.x & 31)], n);", r, r,
-                              (2 * FC_CUDA_SCAN_DOWN - 2) * FC_CUDA_SCAN_COLUMNS);
-            fc_cuda_line(&g->t, "__syncthreads();");
+            FC_EACH_REDUCTION(g, 0, "fc_put(far%u, total%u, n);", r, r);
         } else {
             FC_EACH_REDUCTION(g, 0, "fc_put(far%u, w%u, n);", r, r);
         }
@@ -620,8 +620,7 @@ static fc_cuda_group group_of(const fc_cuda_gen *g) {
     if (kind == FC_CUDA_RECT) {
         gr.own = gr.wide = false;
     } else if (kind == FC_CUDA_SCAN) {
-        gr.n = 1;
-        gr.own = gr.wide = gr.lanes = false;
+        gr.own = gr.lanes = false;
     } else if (kind == FC_CUDA_OUTER) {
         gr.own = false;
         gr.across = gr.whole = true;

@@ -50,10 +50,13 @@ void fc_cuda_walk_fold_chunks(fc_cuda_walk *w, unsigned stage);
 void fc_cuda_walk_last_block(fc_cuda_walk *w);
 
 /* cuda_scan.c */
+void fc_cuda_scan_join(fc_cuda_gen *g);
 void fc_cuda_scan_prefix(fc_cuda_walk *w);
 void fc_cuda_scanned(const fc_cuda_walk *w, bool exclusive); /* results at an element */
 void fc_cuda_scan_stage(fc_cuda_gen *g);                     /* declares the shared memory */
-void fc_cuda_scan_staged(fc_cuda_walk *w);                   /* a loop over the elements of a run */
+void fc_cuda_scan_ahead(fc_cuda_walk *w);
+void fc_cuda_scan_ahead(fc_cuda_walk *w);
+void fc_cuda_scan_staged(fc_cuda_walk *w); /* a loop over the elements of a run */
 
 /* cuda_tile.c */
 void fc_cuda_tile_loops(fc_cuda_gen *g);

@@ -112,67 +112,99 @@ FC_INLINE R fc_filled(const R (&near)[N], unsigned int n, R x) {
 }
 
 //@ scan
-// The tree over the N threads of a block, level by level in shared memory: tree[0..N) the leaves, then their pairs.
-template <int N, typename R> FC_INLINE void fc_grow(R *tree, const R &leaf) {
-    const unsigned int t = threadIdx.x, lane = t % 32;
-    unsigned int from = 0, n = N / 2;
-    tree[t] = leaf;
-    __syncwarp();
-    for (unsigned int each = 16; each; from += 2 * n, n /= 2, each /= 2) {
-        const unsigned int at = t / 32 * each + lane;
-        if (lane < each) tree[from + 2 * n + at] = fc_join(tree[from + 2 * at], tree[from + 2 * at + 1]);
-        __syncwarp();
+// What is left of each run of a thread, nested from the latest to the earliest subtree, and the tree over the runs
+// of a block of N threads. A subtree comes in front of those that a thread has; `any`: it has some.
+template <int RUNS, typename R> FC_INLINE void fc_in_front(R (&left)[RUNS], const R &x, bool any) {
+    left[0] = any ? fc_join(x, left[0]) : x;
+#pragma unroll
+    for (int r = 1; r < RUNS; r++) left[r] = fc_join(x, left[r]);
+}
+/* `warps`: N / 32 places, which nobody reads any more */
+template <int N, int RUNS, typename R> FC_INLINE R fc_grow(const R (&run)[RUNS], R (&left)[RUNS], R *warps) {
+    const unsigned int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+    R y[RUNS];
+#pragma unroll
+    for (int r = 0; r < RUNS; r++) y[r] = run[r];
+#pragma unroll
+    for (int s = 1; s < RUNS; s *= 2) {
+#pragma unroll
+        for (int r = s; r < RUNS; r++)
+            if (r & s) left[r] = r & (s - 1) ? fc_join(y[r & -2 * s], left[r]) : y[r & -2 * s];
+#pragma unroll
+        for (int r = 0; r < RUNS; r += 2 * s) y[r] = fc_join(y[r], y[r + s]);
     }
-    if (n) {
+    R x = y[0];
+#pragma unroll
+    for (unsigned int m = 1; m < 32; m *= 2) {
+        const R other = fc_xor(x, (int)m);
+        if (lane & m) fc_in_front(left, other, (lane & (m - 1)) != 0);
+        x = fc_meet(x, other, (lane & m) != 0);
+    }
+    if constexpr (N > 32) {
+        if (lane == 0) warps[warp] = x;
         __syncthreads();
-        for (; n && t < 32; from += 2 * n, n /= 2) {
-            if (t < n) tree[from + 2 * n + t] = fc_join(tree[from + 2 * t], tree[from + 2 * t + 1]);
-            __syncwarp();
+        x = warps[lane % (N / 32)];
+#pragma unroll
+        for (unsigned int m = 1; m < N / 32; m *= 2) {
+            const R before = fc_from(x, (int)(warp & (0u - 2 * m)));
+            if (warp & m) fc_in_front(left, before, (threadIdx.x & (32 * m - 1)) != 0);
+            x = fc_meet(x, fc_xor(x, (int)m), (lane & m) != 0);
         }
     }
-    __syncthreads();
+    return x;
 }
-/* what is left of this thread, nested from the latest to the earliest subtree */
-template <int N, typename R> FC_INLINE R fc_left(const R *tree, R start) {
-    bool any = false;
-    for (unsigned int t = threadIdx.x, n = N, from = 0; t; from += n, n /= 2, t /= 2) {
-        if (!(t & 1)) continue;
-        start = any ? fc_join(tree[from + t - 1], start) : tree[from + t - 1];
+/* with the subtrees before the tile, far[l] of 2^l tiles where bit l of n is set; then where lane l has it */
+template <int RUNS, typename R> FC_INLINE void fc_far(const R *far, unsigned int n, R (&left)[RUNS], bool any) {
+    for (int l = 0; n >> l; l++) {
+        if (!(n >> l & 1)) continue;
+        fc_in_front(left, far[l], any);
         any = true;
     }
-    return start;
+}
+template <int RUNS, typename R> FC_INLINE void fc_far(const R &kept, unsigned int n, R (&left)[RUNS], bool any) {
+    for (int l = 0; n >> l; l++) {
+        if (!(n >> l & 1)) continue;
+        fc_in_front(left, fc_from(kept, l), any);
+        any = true;
+    }
+}
+template <typename R> FC_INLINE void fc_keep(R &kept, R x, unsigned int n) {
+    unsigned int l = 0;
+    for (; n >> l & 1; l++) x = fc_join(fc_from(kept, (int)l), x);
+    if ((threadIdx.x & 31) == l) kept = x;
 }
 
 //@ scan_columns
-// The same where a warp has 32 columns, and the N warps of a block a run of each.
-template <int N, typename R> FC_INLINE void fc_grow_columns(R *tree, const R &leaf) {
-    const unsigned int y = threadIdx.x / 32;
+// The same where a warp has 32 columns, and the N warps of a block a run of each. `tree`: 32 * N places.
+template <int N, typename R> FC_INLINE R fc_grow_columns(const R &run, R &left, R *tree) {
+    const unsigned int t = threadIdx.x / 32;
+    R kept[N];
     tree += threadIdx.x & 31;
-    tree[y * 32] = leaf;
+    tree[t * 32] = run;
     __syncthreads();
-    for (unsigned int n = N / 2, from = 0; n; from += 2 * n, n /= 2) {
-        if (y < n) tree[(from + 2 * n + y) * 32] = fc_join(tree[(from + 2 * y) * 32], tree[(from + 2 * y + 1) * 32]);
-        __syncthreads();
+#pragma unroll
+    for (unsigned int u = 0; u < N; u++) {
+        if (u == t) left = fc_filled(kept, u, left);
+        fc_fill(kept, tree[u * 32], u);
     }
-}
-template <int N, typename R> FC_INLINE R fc_left_columns(const R *tree, R start) {
-    bool any = false;
-    tree += threadIdx.x & 31;
-    for (unsigned int t = threadIdx.x / 32, n = N, from = 0; t; from += n, n /= 2, t /= 2) {
-        if (!(t & 1)) continue;
-        start = any ? fc_join(tree[(from + t - 1) * 32], start) : tree[(from + t - 1) * 32];
-        any = true;
-    }
-    return start;
+    return fc_filled(kept, N, left);
 }
 
 //@ staged
-// Elements of a tile, then what is made of them. Places are apart so that threads with runs of 16 meet different banks.
-template <typename X, typename Y> union fc_staged {
+// Elements of a tile, then what is made of them. Units of 16 bytes change places so that threads with runs of 16 meet
+// different banks; element e of four has the place of the first ^ e.
+template <int BYTES> struct fc_stage_unit {
+    enum { align = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 1 };
+};
+template <typename X, typename Y> union alignas(X) alignas(Y)
+    alignas(fc_stage_unit<(sizeof(X) > sizeof(Y) ? sizeof(X) : sizeof(Y))>::align) fc_staged {
     X x;
     Y y;
 };
-FC_INLINE int fc_stage_at(int i) { return i + i / 16; }
+template <typename S> FC_INLINE int fc_stage_at(const S *, int i) {
+    const int unit = sizeof(S) <= 4 ? 4 : sizeof(S) <= 8 ? 2 : 1;
+    return i ^ (i >> 3 & 7 * unit);
+}
 
 //@ back
 // Tiles of a row that different blocks scan: they look back at the totals of those before (cuda_walk.c). Level 0 has
@@ -189,14 +221,19 @@ FC_INLINE void fc_publish(volatile unsigned long long *slot, const R &x) {
 #pragma unroll
     for (int i = 0; i < words; i++) slot[i] = 1ull << 32 | w[i];
 }
-template <typename R> FC_INLINE R fc_await(const volatile unsigned long long *slot) {
+/* Loads are answered one after the other, behind all those of elements that the SM waits for, and atomics are not; but
+   several words take too many of those. */
+template <int WORDS> FC_INLINE unsigned long long fc_poll(volatile unsigned long long *slot) {
+    return WORDS == 1 ? atomicAdd((unsigned long long *)slot, 0ull) : *slot;
+}
+template <typename R> FC_INLINE R fc_await(volatile unsigned long long *slot) {
     const int words = ((int)sizeof(R) + 3) / 4;
     unsigned int w[words];
     R x;
 #pragma unroll
     for (int i = 0; i < words; i++) {
         unsigned long long v;
-        while (!((v = slot[i]) >> 32)) FC_PAUSE();
+        while (!((v = fc_poll<words>(slot + i)) >> 32)) FC_PAUSE();
         w[i] = (unsigned int)v;
     }
     memcpy(&x, w, sizeof(R));
@@ -204,48 +241,54 @@ template <typename R> FC_INLINE R fc_await(const volatile unsigned long long *sl
 }
 /* Tiles of level L + 1 of n at level L. */
 FC_INLINE unsigned int fc_above(unsigned int n) { return (n + 31) / 32; }
-/* By a warp: publishes `total` of tile n of `tiles`, and gives the finished subtrees before it, far[l] of 2^l tiles
-   where bit l of n is set. `slot` is that of tile 0, `stride` words apart. */
-template <typename R>
+/* By a block of N threads: publishes `total` of tile n of `tiles`, and gives the finished subtrees before it, far[l] of
+   2^l tiles where bit l of n is set. `slot` is that of tile 0, `stride` words apart. Each level has a warp, so that the
+   block waits for the slowest of them and not for one after the other. */
+template <int N, typename R>
 FC_INLINE void fc_look_back(volatile unsigned long long *slot, unsigned int stride, unsigned int tiles, unsigned int n,
-                            R total, R start, R *far) {
-    const int lane = (int)(threadIdx.x & 31);
+                            const R &total, R *far) {
+    const unsigned int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
     bool whole = true;
+    if (threadIdx.x == 0) fc_publish(slot + (unsigned long long)n * stride, total);
 #pragma unroll 1
-    for (int l = 0; tiles > 1; l += 5, n /= 32) {
+    for (unsigned int l = 0; tiles > 1; l++, n /= 32) {
         const unsigned int digit = n & 31;
-        if (whole && lane == 0) fc_publish(slot + (unsigned long long)n * stride, total);
-        R x = start;
-        if (lane < (int)digit) x = fc_await<R>(slot + (unsigned long long)(n - digit + lane) * stride);
-        if (lane == (int)digit) x = total;
+        whole = whole && digit == 31; /* it has the last of a group, and publishes the group's total */
+        if (l % (N / 32) == warp && digit) {
+            R x = total;
+            if (lane < digit || (whole && l))
+                x = fc_await<R>(slot + (unsigned long long)(n - digit + lane) * stride);
 #pragma unroll
-        for (int k = 0; k < 5; k++) {
-            /* lane i has the 2^k from i / 2^k * 2^k on */
-            if (digit >> k & 1) {
-                const R part = fc_from(x, (int)(digit >> (k + 1) << (k + 1)));
-                if (lane == 0) far[l + k] = part;
+            for (int k = 0; k < 5; k++) {
+                /* lane i has the 2^k from i / 2^k * 2^k on */
+                if (digit >> k & 1) {
+                    const R part = fc_from(x, (int)(digit >> (k + 1) << (k + 1)));
+                    if (lane == 0) far[l * 5 + k] = part;
+                }
+                const R other = fc_xor(x, 1 << k);
+                x = fc_meet(x, other, (lane >> k & 1) != 0);
             }
-            const R other = fc_xor(x, 1 << k);
-            x = fc_meet(x, other, (lane >> k & 1) != 0);
+            if (whole && tiles > 32 && lane == 0)
+                fc_publish(slot + ((unsigned long long)tiles + n / 32) * stride, x);
         }
-        total = x;
-        whole = whole && digit == 31;
         slot += (unsigned long long)tiles * stride;
         tiles = fc_above(tiles);
     }
 }
 /* The last of each group to leave makes its slots zero again, and leaves the group of groups; the last of all
-   rows makes the ticket zero. `left` counts them. */
+   rows makes the ticket zero. `left` counts them; `gone` of the group of tile n had left before it. */
 FC_INLINE void fc_leave(unsigned long long *slot, unsigned int stride, unsigned int *left, unsigned int *ticket,
-                        unsigned int rows, unsigned int tiles, unsigned int n) {
-    for (; tiles > 1; n /= 32) {
+                        unsigned int rows, unsigned int tiles, unsigned int n, unsigned int gone) {
+    while (tiles > 1) {
         const unsigned int group = n / 32, first = group * 32, size = tiles - first < 32 ? tiles - first : 32;
-        if (atomicAdd(left + group, 1u) + 1 < size) return;
+        if (gone + 1 < size) return;
         left[group] = 0;
         for (unsigned int i = 0; i < size * stride; i++) slot[(unsigned long long)first * stride + i] = 0;
         slot += (unsigned long long)tiles * stride;
         tiles = fc_above(tiles);
         left += tiles;
+        n = group;
+        if (tiles > 1) gone = atomicAdd(left + n / 32, 1u);
     }
     if (atomicAdd(ticket + 1, 1u) + 1 == rows) ticket[0] = ticket[1] = 0;
 }

@@ -3,13 +3,15 @@
  * lie side by side. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
 
-enum { ROW_THREADS = 128 };     /* of a row; fewer where elements take more shared memory */
-enum { SHORT_ROW = 128 };       /* elements */
-enum { TREE_BYTES = 40 << 10 }; /* of shared memory */
+enum { ROW_THREADS = 512, WIDE_ROW_THREADS = 64 }; /* of a row; of large elements */
+enum { SHORT_ROW = 128 };                          /* elements */
+enum { TREE_BYTES = 40 << 10 };                    /* of shared memory */
 enum { SHARED_BYTES = 47 << 10, FAR_LEVELS = 20 };
 enum { LONG_COLUMN = 128, FEW_COLUMNS = 1024 }; /* elements; of an SM */
+enum { RUN_BYTES = 16, RUN_OPS = 48 };          /* of an element, to be in registers */
 enum { LEAST_TILES = 4 };                       /* of a row that blocks share, */
 enum { FEW_ROWS = 4 };                          /* of an SM, where they do */
+enum { FULL_TILES = 6 };                        /* of an SM, at least, where they are larger */
 enum { MOST_TILES = 1 << 30 };                  /* of a launch */
 enum { MOST_TICKETS = 1 << 23 };
 
@@ -49,20 +51,18 @@ static size_t staged_bytes(const fc_kernel *k) {
     return bytes;
 }
 
-/* Whether a tile has room beside the trees. */
-static bool stage_fits(const fc_kernel *k) {
+/* Whether tiles of so many elements have room beside the trees. */
+static bool stage_fits(const fc_kernel *k, unsigned elements) {
     size_t bytes = 0;
     for (size_t r = 0; r < k->reductions.len; r++) bytes += fc_cuda_red_bytes(&k->reductions.at[r]);
-    return bytes * (2 * FC_CUDA_THREADS + FAR_LEVELS) +
-               staged_bytes(k) * (FC_CUDA_SCAN_TILE + FC_CUDA_SCAN_TILE / FC_RUN) <=
-           SHARED_BYTES;
+    return bytes * (FC_CUDA_THREADS / 32 + FAR_LEVELS) + staged_bytes(k) * elements <= SHARED_BYTES;
 }
 
 /* 32-bit words that blocks looking back at each other take: the ticket, slots of 64 bits for totals
  * of tiles and groups of them, counters of the groups (cuda_walk.c). */
-static uint64_t back_tickets(const fc_kernel *k, const fc_nest *n) {
+static uint64_t back_tickets(const fc_kernel *k, const fc_nest *n, int64_t tile) {
     uint64_t slots = 0, groups = 0;
-    for (uint64_t tiles = (uint64_t)fc_ceil_div(n->count, FC_CUDA_SCAN_TILE); tiles > 1;
+    for (uint64_t tiles = (uint64_t)fc_ceil_div(n->count, tile); tiles > 1;
          tiles = (tiles + 31) / 32) {
         slots += tiles;
         groups += (tiles + 31) / 32;
@@ -71,34 +71,82 @@ static uint64_t back_tickets(const fc_kernel *k, const fc_nest *n) {
 }
 
 /* Rows so long, and so few, that one block for each would leave most of the device idle. */
-static bool shares_rows(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    const int64_t tiles = fc_ceil_div(n->count, FC_CUDA_SCAN_TILE);
+static bool shares_rows(const fc_machine *m, const fc_kernel *k, const fc_nest *n, int64_t tile) {
+    const int64_t tiles = fc_ceil_div(n->count, tile);
     return n->rows < (int64_t)FEW_ROWS * m->sm_count && tiles >= LEAST_TILES &&
-           n->rows <= MOST_TILES / tiles && back_tickets(k, n) <= MOST_TICKETS;
+           n->rows <= MOST_TILES / tiles && back_tickets(k, n, tile) <= MOST_TICKETS;
 }
 
-/* As many as have a run each of a short row. Other blocks run while these wait for each other. */
+/* As many as have a run each of a short row, and those of a long row few tiles: in between its
+ * block waits. Of large elements more threads bring nothing. */
 static uint16_t threads_of(const fc_kernel *k, const fc_nest *n) {
-    unsigned threads = staged_bytes(k) > 4 ? ROW_THREADS / 2 : ROW_THREADS;
+    unsigned threads = staged_bytes(k) > 4 ? WIDE_ROW_THREADS : ROW_THREADS;
+    if (!stage_fits(k, threads * FC_RUN)) threads = WIDE_ROW_THREADS;
     while (threads > 32 && (int64_t)threads / 2 * FC_RUN >= n->count) threads /= 2;
     return (uint16_t)threads;
 }
 
-void fc_cuda_scan_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
-                           fc_launch *l) {
+/* Whether a thread has registers for a run of a column, and for what is read for the next. */
+static bool run_fits(const fc_kernel *k) {
+    unsigned bytes = (unsigned)staged_bytes(k);
+    uint32_t ops, heavy;
+    fc_kernel_cost(k, &ops, &heavy);
+    for (uint32_t a = 0; a < k->accesses.len; a++) {
+        const unsigned each = fc_cuda_bytes(k, a);
+        if (fc_cuda_is_memory(k, a)) bytes += each > 4 ? each : 4;
+    }
+    return bytes <= RUN_BYTES && ops <= RUN_OPS && heavy <= 2;
+}
+
+/* Whether all that is read and written takes vectors of four neighbours. */
+static bool four_at_once(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                         uint32_t align) {
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (fc_cuda_is_memory(k, a) && fc_class_move(cls, a, n->np) == FC_MOVE_ANY) return false;
+    return fc_cuda_can_be_wide(k, n, cls, n->np, 4, align);
+}
+
+/* A tile waits for those before it while it lies in shared memory, so that should be large: two
+ * runs a thread where the device is full of such tiles. */
+static unsigned runs_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    const int64_t tiles = n->rows * fc_ceil_div(n->count, 2 * FC_CUDA_SCAN_TILE);
+    const bool full = tiles >= (int64_t)FULL_TILES * m->sm_count;
+    return full && stage_fits(k, 2 * FC_CUDA_SCAN_TILE) ? 2 : 1;
+}
+
+/* Rows that blocks share. */
+static void back_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
+                          fc_launch *l) {
+    cls->cuda.team = FC_CUDA_THREADS;
+    cls->cuda.staged = cls->cuda.staged && stage_fits(k, FC_CUDA_SCAN_TILE);
+    cls->cuda.runs = (uint16_t)(cls->cuda.staged ? runs_of(m, k, n) : 0);
+    const int64_t tile = fc_cuda_scan_tile(cls);
+    cls->cuda.split = FC_CUDA_BACK;
+    l->block[0] = FC_CUDA_THREADS;
+    l->grid[0] = (uint64_t)(n->rows * fc_ceil_div(n->count, tile));
+    l->tickets = (uint32_t)back_tickets(k, n, tile);
+}
+
+void fc_cuda_scan_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                           uint32_t align, fc_class *cls, fc_launch *l) {
+    const bool along = along_rows(k, n, cls);
     cls->cuda.kind = FC_CUDA_SCAN;
-    cls->cuda.block_rows = along_rows(k, n, cls) && n->count > SHORT_ROW && trees_fit(k);
-    cls->cuda.staged = cls->cuda.block_rows && stage_fits(k);
-    if (cls->cuda.block_rows) cls->cuda.team = threads_of(k, n);
-    cls->cuda.columns = !along_rows(k, n, cls) && n->count >= LONG_COLUMN &&
+    cls->cuda.block_rows = along && n->count > SHORT_ROW && trees_fit(k);
+    cls->cuda.staged = cls->cuda.block_rows && stage_fits(k, FC_CUDA_SCAN_TILE);
+    cls->cuda.columns = !along && n->count >= LONG_COLUMN &&
                         n->rows < (int64_t)FEW_COLUMNS * m->sm_count && trees_fit(k);
+    if (cls->cuda.columns) cls->cuda.staged = run_fits(k);
+    if (cls->cuda.block_rows && cls->cuda.staged && four_at_once(k, n, cls, align)) {
+        cls->vector = 4;
+        cls->aligned = true;
+    }
+    if (cls->cuda.block_rows && shares_rows(m, k, n, FC_CUDA_SCAN_TILE)) {
+        back_schedule(m, k, n, cls, l);
+        return;
+    }
+    if (cls->cuda.block_rows) cls->cuda.team = threads_of(k, n);
     l->grid[0] = (uint64_t)fc_ceil_div(n->rows, cls->cuda.block_rows ? 1
                                                 : cls->cuda.columns  ? FC_CUDA_SCAN_COLUMNS
                                                                      : FC_CUDA_THREADS);
     l->block[0] = fc_cuda_scan_threads(cls);
-    if (!cls->cuda.block_rows || !shares_rows(m, k, n)) return;
-    cls->cuda.split = FC_CUDA_BACK;
-    l->block[0] = cls->cuda.team = FC_CUDA_THREADS;
-    l->grid[0] = (uint64_t)(n->rows * fc_ceil_div(n->count, FC_CUDA_SCAN_TILE));
-    l->tickets = (uint32_t)back_tickets(k, n);
 }

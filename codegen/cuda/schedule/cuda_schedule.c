@@ -328,7 +328,7 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
             FC_TRY(fc_cuda_map_schedule(m, k, n, align, arena, cls, launch, e));
         break;
     case FC_SCHED_INNER: FC_TRY(inner_schedule(m, k, n, align, arena, cls, launch, e)); break;
-    case FC_SCHED_SCAN: fc_cuda_scan_schedule(m, k, n, cls, launch); break;
+    case FC_SCHED_SCAN: fc_cuda_scan_schedule(m, k, n, align, cls, launch); break;
     case FC_SCHED_DOT:
         FC_TRY(fc_cuda_dot_schedule(m, k, n, align, arena, cls, launch, e));
         if (cls->cuda.kind == FC_CUDA_DOT) break;

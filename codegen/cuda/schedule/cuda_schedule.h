@@ -57,8 +57,8 @@ bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest 
                          fc_launch *l);
 fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                     uint32_t align, fc_class *cls, fc_launch *l, fc_error *e);
-void fc_cuda_scan_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
-                           fc_launch *l);
+void fc_cuda_scan_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                           uint32_t align, fc_class *cls, fc_launch *l);
 /* `chosen`: whether rows of this nest have a ring; else the class is as it was. `comes` has room
  * for a byte for each access. */
 fusec_status fc_cuda_ring_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
