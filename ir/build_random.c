@@ -91,6 +91,15 @@ fc_node fc_build_uniform(fc_graph *g, const fc_draw *d, fusec_dtype t) {
     return fc_build_cast(g, fc_build_bitcast(g, cut, FUSEC_F32), t);
 }
 
+/* word + 0.5, rounded once: its halves are exact. */
+static fc_node middle(fc_graph *g, fc_node word) {
+    const fc_node low = op(g, FC_OP_bit_and, word, fc_build_const(g, FUSEC_U32, 0xffff));
+    const fc_node rest =
+        op(g, FC_OP_add, fc_build_cast(g, low, FUSEC_F32), fc_build_number(g, FUSEC_F32, 0.5));
+    return fc_build_op(g, FC_OP_fma, fc_build_cast(g, shifted(g, word, 16), FUSEC_F32),
+                       fc_build_number(g, FUSEC_F32, 65536), rest);
+}
+
 /* Elements 2k and 2k + 1 are the cosine and the sine of one pair of words (f64: of draws). The sine
  * is the cosine of a quarter turn less. u is in the middle of its interval, so never 0. */
 fc_node fc_build_normal(fc_graph *g, const fc_draw *d, fusec_dtype t) {
@@ -110,10 +119,11 @@ fc_node fc_build_normal(fc_graph *g, const fc_draw *d, fusec_dtype t) {
         v = scaled(g, shifted(g, second_word(g, p.draw), 8), w, 0x1p-24);
     }
     if (g->error.code) return FC_NONODE;
-    u = op(g, FC_OP_add, fc_build_cast(g, u, FUSEC_F64), fc_build_number(g, FUSEC_F64, 0.5));
-    u = op(g, FC_OP_mul, u, fc_build_number(g, FUSEC_F64, t == FUSEC_F64 ? 0x1p-53 : 0x1p-32));
+    u = t == FUSEC_F64 ? op(g, FC_OP_add, fc_build_cast(g, u, t), fc_build_number(g, t, 0.5))
+                       : middle(g, u);
+    u = op(g, FC_OP_mul, u, fc_build_number(g, w, t == FUSEC_F64 ? 0x1p-53 : 0x1p-32));
     v = where(g, odd, op(g, FC_OP_sub, v, fc_build_number(g, w, 0.25)), v);
-    return fc_build_cast(g, op(g, FC_OP_box_muller, fc_build_cast(g, u, w), v), t);
+    return fc_build_cast(g, op(g, FC_OP_normal_raw, u, v), t);
 }
 
 /* lo + the upper half of draw * (hi - lo); all of it modulo 2^64. */

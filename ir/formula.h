@@ -90,6 +90,8 @@ fc_val fc_x_build(fc_code *s, const fc_x *x);
 #define POPCOUNT(x)         ROW1(popcount, x)
 #define PHILOX_RAW(x, y, z) ROW3(philox_raw, x, y, z)
 #define GCD_RAW(x, y)       ROW2(gcd_raw, x, y)
+#define NEAR_DIV(x, y)      ROW2(near_div, x, y)
+#define NEAR_SQRT(x)        ROW1(near_sqrt, x)
 #define SHL_RAW(x, y)       ROW2(shl_raw, x, y)
 #define SHR_RAW(x, y)       ROW2(shr_raw, x, y)
 
@@ -118,6 +120,7 @@ fc_val fc_x_mulhi(fc_code *s, const fc_x *x, const fc_x *y);
 
 fc_val fc_x_philox(fc_code *s, const fc_x *i, const fc_x *seed, const fc_x *stream);
 fc_val fc_x_box_muller(fc_code *s, const fc_x *u, const fc_x *v);
+fc_val fc_x_normal(fc_code *s, const fc_x *u, const fc_x *v);
 
 /* ---- ir/expand_float.c ------------------------------------------------------------------------
  */

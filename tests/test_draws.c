@@ -153,6 +153,61 @@ FC_REGISTER(draws) {
         FC_ADD_TEST("draws", devices[i], check_device, (void *)(uintptr_t)devices[i]);
 }
 
+/* A normal number takes the short way of box_muller, as its operands are known to be ordinary: the
+ * bits are those of box_muller of the words of a draw, written as docs/semantics.md has it. */
+static void same_as_box_muller(void *arg) {
+    enum { N = 1 << 18 };
+    fc_device *d;
+    fc_graph g;
+    fc_arrays in, out;
+    fc_oracle sizes;
+    const int64_t count = strcmp(arg, "interp") ? N : N / 16;
+    if (!fc_rig(arg, 2, &d)) FC_SKIP("there is no device %s", (const char *)arg);
+    fc_graph_init(&g, &fc_libc_alloc, NULL);
+    const fc_node seed = scalar_input(&g, "seed", FUSEC_U64),
+                  stream = scalar_input(&g, "stream", FUSEC_U64),
+                  i = fc_build_iota(&g, gbd(&g, "n"));
+    const fc_dim twice[1] = {fc_dim_mul(&g.dims, gbd(&g, "n"), fc_dim_const(&g.dims, 2))};
+    const fc_draw of_pairs = {1, twice, seed, stream};
+    const fc_node draw =
+        fc_build_op(&g, FC_OP_philox, fc_build_cast(&g, i, FUSEC_U64), seed, stream);
+    const fc_node u =
+        gb2(&g, FC_OP_mul,
+            gb2(&g, FC_OP_add, fc_build_cast(&g, fc_build_cast(&g, draw, FUSEC_U32), FUSEC_F64),
+                fc_build_number(&g, FUSEC_F64, .5)),
+            fc_build_number(&g, FUSEC_F64, 0x1p-32));
+    const fc_node turn = gb2(
+        &g, FC_OP_mul,
+        fc_build_cast(&g, gb2(&g, FC_OP_shr, draw, fc_build_const(&g, FUSEC_U64, 40)), FUSEC_F32),
+        fc_build_number(&g, FUSEC_F32, 0x1p-24));
+    const fc_node x = fc_build_cast(&g, u, FUSEC_F32);
+    fc_build_output(&g, "even", gb2(&g, FC_OP_box_muller, x, turn));
+    fc_build_output(&g, "odd",
+                    gb2(&g, FC_OP_box_muller, x,
+                        gb2(&g, FC_OP_sub, turn, fc_build_number(&g, FUSEC_F32, .25))));
+    fc_build_output(&g, "normal", fc_build_normal(&g, &of_pairs, FUSEC_F32));
+    FC_EXPECT_STATUS(g.error.code, FUSEC_OK, &g.error);
+    fc_oracle_sizes(&sizes, &g, &count);
+    fc_arrays_for(&in, &g, &sizes, false);
+    *(uint64_t *)in.t[0].data = 77;
+    *(uint64_t *)in.t[1].data = 5;
+    run(arg, &g, &count, &in, &out);
+    const float *even = out.t[0].data, *odd = out.t[1].data, *all = out.t[2].data;
+    for (int64_t k = 0; k < count && !fc_test_has_failed(); k++)
+        if (memcmp(all + 2 * k, even + k, 4) || memcmp(all + 2 * k + 1, odd + k, 4))
+            FC_FAIL("pair %lld: %a %a, not %a %a", (long long)k, all[2 * k], all[2 * k + 1],
+                    even[k], odd[k]);
+    fc_arrays_free(&in);
+    fc_arrays_free(&out);
+    fc_oracle_free(&sizes);
+    fc_graph_free(&g);
+}
+
+FC_REGISTER(draws_pairs) {
+    for (size_t i = 0; i < FC_COUNT(devices); i++)
+        FC_ADD_TEST("draws_pairs", devices[i], same_as_box_muller, (void *)(uintptr_t)devices[i]);
+}
+
 /* ---- values that are written down
  * ---------------------------------------------------------------- */
 

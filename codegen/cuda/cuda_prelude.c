@@ -169,6 +169,7 @@ static void code_sections(const fc_cuda_gen *g) {
     put(g, FC_CUH_minmax, uses_minmax(g));
     put(g, FC_CUH_neg, uses_neg(g));
     put(g, FC_CUH_gcd, uses_op(g, FC_OP_gcd_raw));
+    put(g, FC_CUH_near, uses_op(g, FC_OP_near_div) || uses_op(g, FC_OP_near_sqrt));
     put(g, FC_CUH_philox, uses_op(g, FC_OP_philox_raw));
     put(g, FC_CUH_angles, angles);
     put(g, FC_CUH_lgamma, uses_op(g, FC_OP_lgamma_raw));

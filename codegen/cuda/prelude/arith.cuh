@@ -98,6 +98,31 @@ FC_INLINE unsigned long long fc_gcd(unsigned long long a, unsigned long long b) 
     return a;
 }
 
+//@ near
+// Quotients and roots by IEEE 754 without the tests for operands that are far from 1: the steps are those behind such
+// tests. All quotients of normal_raw are right whatever the approximation, as long as it is within two units, and exact
+// at the one divisor whose digits are all ones.
+FC_INLINE double fc_near_div(double a, double b) { return a / b; }
+FC_INLINE double fc_near_sqrt(double a) { return sqrt(a); }
+#ifdef FC_EMULATE
+FC_INLINE float fc_near_div(float a, float b) { return a / b; }
+FC_INLINE float fc_near_sqrt(float a) { return sqrtf(a); }
+#else
+FC_INLINE float fc_near_div(float a, float b) {
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
+    r = fmaf(fmaf(-b, r, 1.0f), r, r);
+    const float q = a * r;
+    return fmaf(fmaf(-b, q, a), r, q);
+}
+FC_INLINE float fc_near_sqrt(float a) {
+    float r;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fmaxf(a, 0x1p-80f))); /* of 0: no infinity */
+    const float q = a * r, h = 0.5f * r;
+    return fmaf(fmaf(-q, q, a), h, q);
+}
+#endif
+
 //@ philox
 // Draw i of 64 bits of Philox4x32-10 (ir/philox.h).
 FC_INLINE unsigned long long fc_philox(unsigned long long i, unsigned long long seed, unsigned long long stream) {
