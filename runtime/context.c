@@ -11,6 +11,7 @@
 #include "runtime/external.h"
 #include "runtime/kernel_cache.h"
 #include "runtime/pack.h"
+#include "runtime/threadpool.h"
 #include "runtime/trace.h"
 
 void fc_config_init(fc_config *c) {
@@ -150,6 +151,7 @@ fusec_status fc_context_new(const fc_config *config, fc_context **out, fc_error 
 
 void fc_context_free(fc_context *c) {
     if (!c) return;
+    fc_pool_destroy(c->parts);
     fc_copiers_free(c);
     fc_kcache_free(c);
     fc_user_calls_free(c);
@@ -165,6 +167,16 @@ void fc_context_free(fc_context *c) {
     pthread_mutex_destroy(&c->lock);
     fc_alloc a = c->config.alloc;
     fc_free(&a, c);
+}
+
+/* They compile what is new, too, which takes as much stack as in a thread of the caller's. */
+fusec_status fc_context_parts(fc_context *c, fc_pool **out, fc_error *e) {
+    enum { MOST = 64, STACK = 8 << 20 };
+    pthread_mutex_lock(&c->lock);
+    if (!c->parts) c->parts = fc_pool_create(&c->config.alloc, MOST, STACK);
+    *out = c->parts;
+    pthread_mutex_unlock(&c->lock);
+    return *out ? FUSEC_OK : fc_oom(e);
 }
 
 void fc_log(fc_context *c, int level, const char *fmt, ...) {

@@ -68,6 +68,7 @@ typedef struct fc_context {
     struct fc_helper *helper;            /* NULL: compilers run in this process */
     fc_str notice;                       /* why the automatic choice passed over a better device */
     struct fc_copier *copiers;           /* programs that copy strided arrays (runtime/stage.c) */
+    struct fc_pool *parts;               /* threads of calls on several devices; NULL: none yet */
     struct fc_trace *trace;              /* of the configuration, or its own for NVTX; NULL: none */
     struct fc_kcache *kernels;           /* loaded code, by key (runtime/kernel_cache.h) */
     /* counted under the kernel cache's lock, read at any time */
@@ -86,6 +87,8 @@ fusec_status fc_context_device(fc_context *c, const char *name, fc_device **out,
  * and it is tried once more. */
 fusec_status fc_context_memory(fc_context *c, fc_device *d, fc_stream s, size_t bytes, void **out,
                                fc_error *e);
+/* Threads that compute the parts of a call on several devices (mesh.h), as many as asked for. */
+fusec_status fc_context_parts(fc_context *c, struct fc_pool **out, fc_error *e);
 fc_diskcache *fc_context_disk(fc_context *c); /* NULL when there is none */
 /* The code by this key from the packs, in order. */
 bool fc_context_packed(const fc_context *c, const uint8_t key[FC_CACHE_KEY], uint32_t kind,

@@ -126,6 +126,41 @@ static fusec_status make(fc_cut *c, const char *dim, fc_error *e) {
     return make_joins(c, &o, e);
 }
 
+static fc_cut *kept(fc_program *whole, uint32_t sym) {
+    pthread_mutex_lock(&whole->lock);
+    fc_cut **at = &whole->cuts;
+    while (*at && (*at)->pieces.sym != sym) at = &(*at)->next;
+    fc_cut *c = *at;
+    if (c) *at = c->next;
+    pthread_mutex_unlock(&whole->lock);
+    return c;
+}
+
+fusec_status fc_cut_take(fc_program *whole, const char *dim, fc_cut **out, fc_error *e) {
+    uint32_t sym;
+    *out = NULL;
+    FC_TRY(fc_cut_size(&whole->plan->graph, dim, &sym, e));
+    *out = kept(whole, sym);
+    return *out ? FUSEC_OK : fc_cut_new(whole, dim, out, e);
+}
+
+void fc_cut_give(fc_cut *c) {
+    if (!c) return;
+    c->ndims = 0, c->dims = NULL;
+    pthread_mutex_lock(&c->whole->lock);
+    c->next = c->whole->cuts;
+    c->whole->cuts = c;
+    pthread_mutex_unlock(&c->whole->lock);
+}
+
+void fc_cuts_free(fc_program *whole) {
+    while (whole->cuts) {
+        fc_cut *c = whole->cuts;
+        whole->cuts = c->next;
+        fc_cut_free(c);
+    }
+}
+
 fusec_status fc_cut_new(fc_program *whole, const char *dim, fc_cut **out, fc_error *e) {
     *out = NULL;
     fc_cut *c = fc_calloc(whole->alloc, 1, sizeof *c);

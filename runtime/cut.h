@@ -28,12 +28,19 @@ typedef struct fc_cut {
     uint8_t hash[FC_SHA256_SIZE]; /* of the graph and the size */
     uint32_t ndims;               /* sizes that no input binds: set before the first call */
     const fc_dim_value *dims;
+    struct fc_cut *next; /* of those that the program keeps */
 } fc_cut;
 
 /* The program, which has to live as long, cut along the size of this name. FUSEC_UNKNOWN_DIM,
  * FUSEC_INVALID with the reason: it can't be cut there. */
 fusec_status fc_cut_new(fc_program *whole, const char *dim, fc_cut **out, fc_error *e);
 void fc_cut_free(fc_cut *c);
+
+/* Making a cut plans its sweeps, so calls that need one each time share them: it is taken from
+ * those that the program keeps, or made, and given back to it. */
+fusec_status fc_cut_take(fc_program *whole, const char *dim, fc_cut **out, fc_error *e);
+void fc_cut_give(fc_cut *c); /* NULL is fine */
+void fc_cuts_free(fc_program *whole);
 
 typedef struct fc_piece {
     int64_t begin, end, total;

@@ -16,7 +16,7 @@ fusec_status fc_host_open(fc_host_device *h, const fc_alloc *a, int threads, fc_
     h->base.machine.far_cache = h->cpu.far_cache;
     h->base.machine.host_features = h->cpu.features;
     h->base.machine.threads = threads > 0 ? threads : h->cpu.cores;
-    h->pool = fc_pool_create(a, h->base.machine.threads);
+    h->pool = fc_pool_create(a, h->base.machine.threads, 0);
     if (!h->pool) return fc_oom(e);
     fc_hostmem_init(&h->memory, a, (size_t)1 << 30);
     fc_str s;

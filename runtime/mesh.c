@@ -2,9 +2,8 @@
 /* mesh.c - see mesh.h. */
 #include "runtime/mesh.h"
 
-#include <pthread.h>
-
 #include "runtime/partial.h"
+#include "runtime/threadpool.h"
 
 struct mesh;
 
@@ -14,8 +13,6 @@ typedef struct part {
     fc_cut *cut;
     fc_partial *known, *found; /* of all devices so far; of this one in this sweep */
     fc_piece piece;
-    pthread_t thread;
-    bool threaded;
     fusec_status status;
     fc_error error;
 } part;
@@ -70,7 +67,7 @@ static fusec_status open_parts(mesh *m, fc_error *e) {
     for (uint32_t i = 0; i < m->c->n; i++) {
         part *p = &m->parts[i];
         p->m = m, p->number = i;
-        FC_TRY(fc_cut_new(m->c->programs[i], m->c->dim, &p->cut, e));
+        FC_TRY(fc_cut_take(m->c->programs[i], m->c->dim, &p->cut, e));
         p->cut->ndims = m->c->ndims, p->cut->dims = m->c->dims;
         FC_TRY(fc_partial_new(p->cut, &p->known, e));
     }
@@ -104,44 +101,44 @@ static fusec_status compute(part *p, fc_arena *arena, fc_error *e) {
                       p->found, e);
 }
 
-static void *run_part(void *user) {
-    part *p = user;
-    fc_arena arena;
-    fc_arena_init(&arena, p->m->alloc);
-    p->error = (fc_error){0};
-    p->status = compute(p, &arena, &p->error);
-    fc_arena_free(&arena);
-    return NULL;
+static void run_parts(void *user, int64_t begin, int64_t end) {
+    mesh *m = user;
+    for (part *p = m->parts + begin; p < m->parts + end; p++) {
+        fc_arena arena;
+        fc_arena_init(&arena, m->alloc);
+        p->error = (fc_error){0};
+        p->status = compute(p, &arena, &p->error);
+        fc_arena_free(&arena);
+    }
 }
 
-/* What one device found out becomes known to all of them. */
-static fusec_status tell(mesh *m, const part *from, fc_error *e) {
-    for (uint32_t i = 0; i < m->n; i++) FC_TRY(fc_partial_tell(from->found, m->parts[i].known, e));
+/* What the devices found out becomes known to all of them; behind the last sweep to the first,
+ * which finishes. */
+static fusec_status tell(mesh *m, fc_error *e) {
+    const uint32_t to = m->sweep + 1 < m->parts[0].cut->pieces.nsweeps ? m->n : 1;
+    for (uint32_t i = 0; i < m->n; i++) {
+        part *p = &m->parts[i];
+        for (uint32_t k = 0; k < to; k++)
+            if (k != i) FC_TRY(fc_partial_tell(p->found, m->parts[k].known, e));
+        if (i < to) FC_TRY(fc_partial_take(p->known, p->found, e));
+    }
     return FUSEC_OK;
 }
 
 static fusec_status run_sweep(mesh *m, fc_error *e) {
-    for (uint32_t i = 0; i < m->n; i++)
+    fc_pool *pool;
+    const bool finds = m->parts[0].cut->sweeps[m->sweep].nparts > 0;
+    FC_TRY(fc_context_parts(m->c->programs[0]->ctx, &pool, e));
+    for (uint32_t i = 0; i < m->n && finds; i++)
         FC_TRY(fc_partial_new(m->parts[i].cut, &m->parts[i].found, e));
-    for (uint32_t i = 1; i < m->n; i++) {
-        part *p = &m->parts[i];
-        p->threaded = !pthread_create(&p->thread, NULL, run_part, p);
-    }
-    run_part(&m->parts[0]);
-    for (uint32_t i = 1; i < m->n; i++) {
-        part *p = &m->parts[i];
-        if (p->threaded)
-            pthread_join(p->thread, NULL);
-        else
-            run_part(p);
-    }
+    fc_pool_run(pool, m->n, false, run_parts, m);
     for (uint32_t i = 0; i < m->n; i++) {
         const part *p = &m->parts[i];
         if (p->status)
             return fc_fail(e, p->status, "%.80s: %.400s", m->c->names[i], p->error.message);
     }
+    if (finds) FC_TRY(tell(m, e));
     for (uint32_t i = 0; i < m->n; i++) {
-        FC_TRY(tell(m, &m->parts[i], e));
         fc_partial_free(m->parts[i].found);
         m->parts[i].found = NULL;
     }
@@ -165,7 +162,7 @@ fusec_status fc_mesh_run(const fc_mesh_call *c, fc_error *e) {
     for (uint32_t i = 0; m.parts && i < c->n; i++) {
         fc_partial_free(m.parts[i].known);
         fc_partial_free(m.parts[i].found);
-        fc_cut_free(m.parts[i].cut);
+        fc_cut_give(m.parts[i].cut);
     }
     fc_free(m.alloc, m.parts);
     return s;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* mesh.h - one call computed by several devices: the arrays, in host memory, are cut along a size
  * (runtime/cut.h) into as many parts as there are devices, each computes its part in a thread of
- * its own, and what reductions found out goes from each to all between the sweeps, a few
- * accumulators each.
+ * its own (of two calls at the same time in one context the second goes from device to device), and
+ * what reductions found out goes from each to all between the sweeps, a few accumulators each.
  *
  * The results have the bits of one device, for any number of them. A device that fails, as one that
  * is lost, fails the call and is named; the others end what they are at. */

@@ -7,6 +7,7 @@
 
 #include "passes/bodies.h"
 #include "runtime/apart.h"
+#include "runtime/cut.h"
 #include "runtime/external.h"
 #include "runtime/outside.h"
 #include "runtime/ready.h"
@@ -79,6 +80,7 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
 
 void fc_program_free(fc_program *p) {
     if (!p) return;
+    fc_cuts_free(p);
     for (size_t i = 0; p->bodies && i < p->plan->bodies.len; i++) fc_program_free(p->bodies[i]);
     fc_free(p->alloc, p->bodies);
     fc_ready_free_all(p);

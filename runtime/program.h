@@ -20,15 +20,16 @@ typedef struct fc_program {
     const fc_alloc *alloc;
     uint32_t mode;
     fc_plan *plan;
-    pthread_mutex_t lock;           /* the bound sizes and the variants */
-    fc_bound *bound;                /* recently used sizes, newest first, at most FC_MAX_BOUND */
-    uint64_t compiles;              /* kernels this program had to compile */
-    int64_t plan_ns;                /* time the passes took */
-    char name[40];                  /* for people: in the list of the disk cache */
-    struct fc_program **bodies;     /* of the loops of its plan, by number */
-    bool is_body;                   /* the plan belongs to that of another program */
-    uint64_t max_rounds;            /* of a loop with a condition; 0: any number */
-    bool graph;                     /* repeated calls of several kernels are one launch, on CUDA */
+    pthread_mutex_t lock;       /* the bound sizes and the variants */
+    fc_bound *bound;            /* recently used sizes, newest first, at most FC_MAX_BOUND */
+    uint64_t compiles;          /* kernels this program had to compile */
+    int64_t plan_ns;            /* time the passes took */
+    char name[40];              /* for people: in the list of the disk cache */
+    struct fc_cut *cuts;        /* idle ones (cut.h); under the lock */
+    struct fc_program **bodies; /* of the loops of its plan, by number */
+    bool is_body;               /* the plan belongs to that of another program */
+    uint64_t max_rounds;        /* of a loop with a condition; 0: any number */
+    bool graph;                 /* repeated calls of several kernels are one launch, on CUDA */
     _Atomic(fc_ready *) ready[FC_READY_PLACES]; /* calls that can be repeated at once (ready.h) */
     _Atomic uint32_t nready; /* in their places or in use: never more than there are places */
     void

@@ -76,6 +76,7 @@ struct fc_pool {
     const fc_alloc *alloc;
     void *block; /* what was allocated; the pool is aligned inside it */
     int n_threads;
+    size_t stack;
     pid_t pid;
     atomic_bool busy;
     /* only touched by the owner of a run: */
@@ -281,7 +282,7 @@ static void *work(void *user) {
 static void start_workers(fc_pool *p, int wanted) {
     while (p->n_started < wanted) {
         worker *w = &p->workers[p->n_started + 1];
-        if (!fc_thread_start(&w->thread, STACK_BYTES, work, w)) break;
+        if (!fc_thread_start(&w->thread, p->stack, work, w)) break;
         p->n_started++;
     }
 }
@@ -432,7 +433,7 @@ static bool init_workers(fc_pool *p) {
     return true;
 }
 
-fc_pool *fc_pool_create(const fc_alloc *alloc, int n_threads) {
+fc_pool *fc_pool_create(const fc_alloc *alloc, int n_threads, size_t stack) {
     if (n_threads < 1) n_threads = 1;
     if (n_threads > MAX_THREADS) n_threads = MAX_THREADS;
     const size_t bytes = sizeof(fc_pool) + (size_t)n_threads * sizeof(worker);
@@ -442,6 +443,7 @@ fc_pool *fc_pool_create(const fc_alloc *alloc, int n_threads) {
     p->alloc = alloc;
     p->block = block;
     p->n_threads = n_threads;
+    p->stack = stack ? stack : STACK_BYTES;
     p->pid = getpid();
     if (!init_workers(p)) {
         fc_free(alloc, block);

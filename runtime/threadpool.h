@@ -22,8 +22,9 @@
 typedef struct fc_pool fc_pool;
 typedef void (*fc_task_fn)(void *arg, int64_t begin, int64_t end); /* tasks, mostly one */
 
-/* `n_threads` counts the caller. NULL when out of memory; fc_pool_run takes a NULL pool. */
-fc_pool *fc_pool_create(const fc_alloc *alloc, int n_threads);
+/* `n_threads` counts the caller; `stack` in bytes, 0: enough for kernels. NULL when out of memory;
+ * fc_pool_run takes a NULL pool. */
+fc_pool *fc_pool_create(const fc_alloc *alloc, int n_threads, size_t stack);
 void fc_pool_destroy(fc_pool *p); /* no run may be under way; NULL is fine */
 int fc_pool_threads(const fc_pool *p);
 

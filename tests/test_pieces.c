@@ -407,15 +407,15 @@ FC_TEST(pieces, in_order) {
 
 /* A program on 1 to 8 devices, of two kinds in turn where functions have the same bits on both: the
  * bits of one. */
-static void on_devices(const program *p, int64_t n, int64_t m) {
+static void on_devices(const program *p, int64_t n, int64_t m, const char *const kinds[2]) {
     enum { MOST_DEVICES = 8 };
-    static const char *const kinds[] = {"interp", "cpu"};
     fusec_context *ctx[MOST_DEVICES] = {NULL};
     fusec_program *each[MOST_DEVICES] = {NULL};
     box b[MOST_DEVICES];
     int devices = 0;
     for (; devices < MOST_DEVICES; devices++) {
-        const bool exact = !strstr(p->text, "sin") && !strstr(p->text, "exp");
+        const bool exact =
+            kinds[0][0] == 'c' || (!strstr(p->text, "sin") && !strstr(p->text, "exp"));
         ctx[devices] = capi_device(kinds[exact && devices % 2]);
         if (!ctx[devices]) ctx[devices] = capi_device("interp");
         if (!open_box(&b[devices], ctx[devices], p->text, 7)) break;
@@ -435,17 +435,77 @@ static void on_devices(const program *p, int64_t n, int64_t m) {
     for (int i = 0; i < devices; i++) close_box(&b[i]), fusec_context_free(ctx[i]);
 }
 
-FC_TEST(pieces, several_devices) {
+static void programs_on_devices(const char *const kinds[2]) {
     static const program longer = {
         "def f(x: f32[n]) {\n b = boundary(x, mode=\"edge\")\n y[i in 0..n+2] = b[i]\n return y\n}",
         1, 1, 0, 1};
-    on_devices(&longer, 2, 1); /* most devices have nothing to do */
+    on_devices(&longer, 2, 1, kinds); /* most devices have nothing to do */
     for (size_t i = 0; i < FC_COUNT(programs); i++) {
         const char *text = programs[i].text;
         if (i % 3 && !strstr(text, "std") && !strstr(text, "boundary")) continue;
         if (!strstr(text, "x: f32[") && !strstr(text, "x: f64[")) continue;
-        on_devices(&programs[i], 9001, 5);
+        on_devices(&programs[i], 9001, 5, kinds);
     }
+}
+
+FC_TEST(pieces, several_devices) {
+    static const char *const kinds[] = {"interp", "cpu"};
+    programs_on_devices(kinds);
+}
+
+/* Where there is one GPU, several logical devices on it. */
+FC_TEST(pieces, several_gpus) {
+    const char *kinds[] = {"cuda:0", "cuda:1"};
+    for (int i = 0; i < 2; i++) {
+        fusec_context *ctx = capi_device(kinds[i]);
+        if (!ctx && !i) FC_SKIP("there is no GPU");
+        if (!ctx) kinds[i] = kinds[0];
+        fusec_context_free(ctx);
+    }
+    programs_on_devices(kinds);
+}
+
+typedef struct caller {
+    fusec_program *const *programs;
+    const box *b;
+    float out[9001];
+    fusec_status status;
+} caller;
+
+static void *call_devices(void *user) {
+    caller *c = user;
+    fusec_tensor out = c->b->got.t[0];
+    out.data = c->out;
+    for (int i = 0; i < 5 && !c->status; i++)
+        c->status = fusec_run_devices(2, c->programs, "n", c->b->in.n, c->b->in.t, 1, &out);
+    return NULL;
+}
+
+/* Calls of the same programs at the same time have cuts of their own. */
+FC_TEST(pieces, threads_call_several_devices) {
+    static caller c[3];
+    static const int64_t shape[1] = {9001};
+    const char *text = "def f(x: f32[n]) { return (x - mean(x)) / std(x) }";
+    fusec_context *ctx[2] = {capi_device("interp"), capi_device("interp")};
+    box b[2];
+    if (open_box(&b[0], ctx[0], text, 1) && open_box(&b[1], ctx[1], text, 1)) {
+        fusec_program *each[] = {b[0].p, b[1].p};
+        pthread_t t[3];
+        make_array(&b->in, FUSEC_F32, 1, shape);
+        fill(b, &b->in.t[0]);
+        b->total = shape[0];
+        run_whole(b);
+        for (int i = 0; i < 3; i++) {
+            c[i] = (caller){.programs = each, .b = b};
+            FC_EXPECT_EQ_I64(pthread_create(&t[i], NULL, call_devices, &c[i]), 0);
+        }
+        for (int i = 0; i < 3; i++) {
+            pthread_join(t[i], NULL);
+            FC_EXPECT_EQ_I64(c[i].status, FUSEC_OK);
+            FC_EXPECT_TRUE(!memcmp(c[i].out, b->want.t[0].data, sizeof c[i].out));
+        }
+    }
+    for (int i = 0; i < 2; i++) close_box(&b[i]), fusec_context_free(ctx[i]);
 }
 
 /* ---- what can't be cut ----------------------------------------------------------------------- */

@@ -320,3 +320,7 @@ FC_TEST(pieces_random, interp) {
 FC_TEST(pieces_random, cpu) {
     many("cpu", 4);
 }
+
+FC_TEST(pieces_random, cuda) {
+    many("cuda", 20);
+}

@@ -54,7 +54,7 @@ static void run_counted(fc_pool *p, int64_t n) {
 FC_TEST(threadpool, every_task_once) {
     const int sizes[] = {1, 2, 3, 4, 8, 33};
     for (size_t i = 0; i < FC_COUNT(sizes); i++) {
-        fc_pool *p = fc_pool_create(A, sizes[i]);
+        fc_pool *p = fc_pool_create(A, sizes[i], 0);
         FC_ASSERT_TRUE(p != NULL);
         FC_EXPECT_EQ_I64(fc_pool_threads(p), sizes[i]);
         for (int64_t n = 0; n < 70; n++) run_counted(p, n);
@@ -63,8 +63,8 @@ FC_TEST(threadpool, every_task_once) {
     }
     run_counted(NULL, 100);
     fc_pool_destroy(NULL);
-    fc_pool_destroy(fc_pool_create(A, 8)); /* never ran */
-    fc_pool *none = fc_pool_create(A, -3);
+    fc_pool_destroy(fc_pool_create(A, 8, 0)); /* never ran */
+    fc_pool *none = fc_pool_create(A, -3, 0);
     FC_EXPECT_EQ_I64(fc_pool_threads(none), 1);
     fc_pool_destroy(none);
 }
@@ -99,7 +99,7 @@ TASKS(shared_task)
 FC_TEST(threadpool, work_is_shared) {
     atomic_int times[8] = {0};
     waiting w = {.counted = {.times = times, .caller = pthread_self()}};
-    fc_pool *p = fc_pool_create(A, 4);
+    fc_pool *p = fc_pool_create(A, 4, 0);
     fc_pool_run(p, 8, false, shared_tasks, &w);
     expect_once(&w.counted, 8);
     FC_EXPECT_EQ_I64(atomic_load(&w.late), 0);
@@ -119,7 +119,7 @@ TASKS(uneven_task)
 FC_TEST(threadpool, imbalance) {
     atomic_int times[100] = {0};
     waiting w = {.counted = {.times = times, .caller = pthread_self()}};
-    fc_pool *p = fc_pool_create(A, 4);
+    fc_pool *p = fc_pool_create(A, 4, 0);
     fc_pool_run(p, 100, false, uneven_tasks, &w);
     expect_once(&w.counted, 100);
     FC_EXPECT_EQ_I64(atomic_load(&w.late), 0);
@@ -142,7 +142,7 @@ static void task_of_all(void *arg, int64_t task) {
 TASKS(task_of_all)
 
 FC_TEST(threadpool, shares_keep_their_threads) {
-    fc_pool *p = fc_pool_create(A, 4);
+    fc_pool *p = fc_pool_create(A, 4, 0);
     places first = {.waiting = {.done = 0}};
     fc_pool_run(p, 4, false, task_of_alls, &first);
     for (int run = 0; run < 50; run++) {
@@ -156,7 +156,7 @@ FC_TEST(threadpool, shares_keep_their_threads) {
 }
 
 FC_TEST(threadpool, many_short_runs) {
-    fc_pool *p = fc_pool_create(A, 4);
+    fc_pool *p = fc_pool_create(A, 4, 0);
     for (int i = 0; i < 3000; i++) {
         run_counted(p, i % 13);
         if (i % 300 == 0) { /* long enough for the workers to fall asleep */
@@ -180,7 +180,7 @@ static void slow_task(void *arg, int64_t task) {
 TASKS(slow_task)
 
 FC_TEST(threadpool, a_brief_run_that_is_not) {
-    fc_pool *p = fc_pool_create(A, 4);
+    fc_pool *p = fc_pool_create(A, 4, 0);
     for (int n = 3; n < 20; n++) {
         atomic_int times[20] = {0};
         waiting w = {.counted = {.times = times, .caller = pthread_self()}};
@@ -194,7 +194,7 @@ FC_TEST(threadpool, a_brief_run_that_is_not) {
 /* A brief run wakes nobody, so nobody is born for it; when such runs follow each other closely, the
  * workers come. */
 FC_TEST(threadpool, brief_runs) {
-    fc_pool *p = fc_pool_create(A, 4);
+    fc_pool *p = fc_pool_create(A, 4, 0);
     struct timespec long_time = {0, 5000000};
     int64_t shared = 0;
     for (int i = 0; i < 3; i++) {
@@ -226,7 +226,7 @@ TASKS(nested_task)
 FC_TEST(threadpool, run_inside_a_task) {
     atomic_int times[500] = {0};
     counted c = {.times = times, .caller = pthread_self()};
-    c.pool = fc_pool_create(A, 3);
+    c.pool = fc_pool_create(A, 3, 0);
     fc_pool_run(c.pool, 100, false, nested_tasks, &c);
     expect_once(&c, 500);
     fc_pool_destroy(c.pool);
@@ -239,14 +239,14 @@ static void *call_often(void *arg) {
 
 FC_TEST(threadpool, concurrent_callers) {
     pthread_t t[6];
-    fc_pool *p = fc_pool_create(A, 3);
+    fc_pool *p = fc_pool_create(A, 3, 0);
     for (int i = 0; i < 6; i++) FC_ASSERT_EQ_I64(pthread_create(&t[i], NULL, call_often, p), 0);
     for (int i = 0; i < 6; i++) pthread_join(t[i], NULL);
     fc_pool_destroy(p);
 }
 
 FC_TEST(threadpool, forked_child_runs_alone) {
-    fc_pool *p = fc_pool_create(A, 4);
+    fc_pool *p = fc_pool_create(A, 4, 0);
     int status = -1;
     run_counted(p, 100);
     pid_t child = fork();
@@ -293,7 +293,7 @@ static void run_floats(fc_pool *p, int64_t tasks) {
 }
 
 FC_TEST(threadpool, float_environment) {
-    fc_pool *p = fc_pool_create(A, 4);
+    fc_pool *p = fc_pool_create(A, 4, 0);
 #if defined(__x86_64__)
     const unsigned odd =
         0x1f80 | 0x8040 | 0x4000; /* flush to zero, subnormals are zero, round up */
