@@ -155,7 +155,8 @@ void fc_context_free(fc_context *c) {
     fc_copiers_free(c);
     fc_kcache_free(c);
     fc_user_calls_free(c);
-    for (int i = 0; i < FC_MAX_CUDA; i++) fc_device_close(c->cuda[i]);
+    for (int i = 0; i < FC_MAX_CUDA * FC_MAX_LOGICAL; i++)
+        fc_device_close(c->cuda[i / FC_MAX_LOGICAL][i % FC_MAX_LOGICAL]);
     fc_device_close(c->cpu);
     fc_device_close(c->interp);
     fc_externs_free(c);
@@ -193,13 +194,12 @@ void fc_log(fc_context *c, int level, const char *fmt, ...) {
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
-static fusec_status open_cuda(fc_context *c, int n, fc_device **out, fc_error *e) {
+static fusec_status open_cuda(fc_context *c, int n, int logical, fc_device **out, fc_error *e) {
     if (n < 0 || n >= FC_MAX_CUDA) return fc_fail(e, FUSEC_NO_GPU, "there is no cuda:%d", n);
-    fusec_status s =
-        c->cuda[n] ? FUSEC_OK
-                   : fc_device_open_cuda(&c->config.alloc, n, c->config.nvrtc_path, &c->cuda[n], e);
-    *out = c->cuda[n];
-    return s;
+    fc_device **d = &c->cuda[n][logical];
+    if (!*d) FC_TRY(fc_device_open_cuda(&c->config.alloc, n, c->config.nvrtc_path, d, e));
+    *out = *d;
+    return FUSEC_OK;
 }
 
 static fusec_status open_cpu(fc_context *c, fc_device **out, fc_error *e) {
@@ -220,7 +220,7 @@ static fusec_status open_interp(fc_context *c, fc_device **out, fc_error *e) {
 
 static fusec_status open_auto(fc_context *c, fc_device **out, fc_str *notice, fc_error *e) {
     fc_error gpu = {0}, cpu = {0};
-    if (!open_cuda(c, 0, out, &gpu) && !fc_device_ready(*out, &gpu)) return FUSEC_OK;
+    if (!open_cuda(c, 0, 0, out, &gpu) && !fc_device_ready(*out, &gpu)) return FUSEC_OK;
     const bool here = c->npacks || c->config.never_compile; /* nothing need be compiled */
     if (!open_cpu(c, out, &cpu) && (here || !fc_device_ready(*out, &cpu))) {
         if (notice)
@@ -233,19 +233,27 @@ static fusec_status open_auto(fc_context *c, fc_device **out, fc_str *notice, fc
     return open_interp(c, out, e);
 }
 
-/* "cuda" or "cuda:3" */
-static int cuda_number(const char *name) {
-    if (strncmp(name, "cuda", 4)) return -1;
-    if (!name[4]) return 0;
-    if (name[4] != ':' || name[5] < '0' || name[5] > '9' || strlen(name) > 7) return -1;
-    char *end;
-    long n = strtol(name + 5, &end, 10);
-    return *end ? -1 : (int)n;
+/* One or two digits; -1: others. */
+static int few_digits(const char **p) {
+    int n = 0, digits = 0;
+    for (; **p >= '0' && **p <= '9' && digits < 3; ++*p, digits++) n = 10 * n + (**p - '0');
+    return digits == 1 || digits == 2 ? n : -1;
+}
+
+/* "cuda", "cuda:3" or "cuda:3/1" */
+static bool cuda_name(const char *name, int *number, int *logical) {
+    *number = *logical = 0;
+    if (strncmp(name, "cuda", 4) != 0) return false;
+    if (!*(name += 4)) return true;
+    if (*name++ != ':' || (*number = few_digits(&name)) < 0) return false;
+    if (*name == '/' && (name++, *logical = few_digits(&name)) < 0) return false;
+    return !*name && *logical < FC_MAX_LOGICAL;
 }
 
 fusec_status fc_device_name_check(const char *name, fc_error *e) {
+    int number, logical;
     if (!name || !*name || !strcmp(name, "auto") || !strcmp(name, "cpu") ||
-        !strcmp(name, "interp") || cuda_number(name) >= 0)
+        !strcmp(name, "interp") || cuda_name(name, &number, &logical))
         return FUSEC_OK;
     return fc_fail(e, FUSEC_INVALID, "unknown device %.60s: auto, cpu, cuda, cuda:N or interp",
                    name);
@@ -258,14 +266,17 @@ fusec_status fc_context_device(fc_context *c, const char *name, fc_device **out,
     FC_TRY(fc_device_name_check(name, e));
     pthread_mutex_lock(&c->lock);
     fusec_status s;
+    int number, logical;
     if (!strcmp(name, "auto"))
         s = open_auto(c, out, notice, e);
     else if (!strcmp(name, "cpu"))
         s = open_cpu(c, out, e);
     else if (!strcmp(name, "interp"))
         s = open_interp(c, out, e);
+    else if (cuda_name(name, &number, &logical))
+        s = open_cuda(c, number, logical, out, e);
     else
-        s = open_cuda(c, cuda_number(name), out, e);
+        s = fc_fail(e, FUSEC_INVALID, "unknown device %.60s", name);
     if (!s) {
         (*out)->helper = c->helper;
         (*out)->poll = c->config.poll;

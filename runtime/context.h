@@ -52,13 +52,14 @@ fusec_status fc_config_from_env(fc_config *c, fc_error *e);
 /* Whether it is NULL, "" or one of the names that fc_config.device lists. */
 fusec_status fc_device_name_check(const char *name, fc_error *e);
 
-#define FC_MAX_CUDA 16
+#define FC_MAX_CUDA    16
+#define FC_MAX_LOGICAL 16 /* on each: cuda:0/3 has a stream and a pool of its own */
 enum { FC_MAX_PACKS = 16 };
 
 typedef struct fc_context {
     fc_config config;
     pthread_mutex_t lock; /* devices and the kernel cache */
-    fc_device *cuda[FC_MAX_CUDA], *cpu, *interp;
+    fc_device *cuda[FC_MAX_CUDA][FC_MAX_LOGICAL], *cpu, *interp;
     fc_diskcache *disk; /* NULL: off */
     bool disk_tried;
     struct fc_pack *packs[FC_MAX_PACKS];

@@ -91,10 +91,28 @@ FC_TEST(cli_split, what_does_not_fit_into_memory) {
 
 /* Two GPUs that are none, each with a piece at a time: one that goes while the other works ends the
  * call, names itself and leaves no file. */
+static const char set[] = "export FUSEC_LIBCUDA_PATH=" FUSEC_BINARY_DIR
+                          "/bin/fake/libfake_cuda_whole.so FAKE_CUDA_DEVICES=2; export "
+                          "FUSEC_NVRTC_PATH=$FUSEC_LIBCUDA_PATH; ";
+
+/* Each with a stream of its own, whole and in pieces that are read into page-locked memory. The
+ * driver of the tests launches nothing: bits are compared on GPUs (scripts/campaign devices). */
+FC_TEST(cli_split, logical_devices) {
+    static const char *const ways[] = {"cuda:0/0,cuda:0/1", "cuda:0,cuda:1",
+                                       "cuda:0/0,cuda:0/1,cuda:1/3 --split n=1024"};
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:9001 -o x.npy");
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        EXPECT_RUN(sh, 0,
+                   "%s fusec -q -e '(x - mean(x)) / std(x)' x=x.npy -o b.npy --devices %s && "
+                   "test -s b.npy && rm b.npy",
+                   set, ways[i]);
+    EXPECT_RUN(sh, 2, "%s fusec -q -e x x=x.npy --devices cuda:0/0,cuda:0/16", set);
+    FC_EXPECT_CONTAINS(sh.err, "unknown device cuda:0/16");
+    shell_close(&sh);
+}
+
 FC_TEST(cli_split, a_device_is_lost) {
-    static const char set[] = "export FUSEC_LIBCUDA_PATH=" FUSEC_BINARY_DIR
-                              "/bin/fake/libfake_cuda_whole.so FAKE_CUDA_DEVICES=2; export "
-                              "FUSEC_NVRTC_PATH=$FUSEC_LIBCUDA_PATH; ";
     OPEN(sh);
     EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:9001 -o x.npy");
     for (int k = 1; k < 9; k += 3) {

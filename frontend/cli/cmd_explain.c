@@ -140,7 +140,7 @@ static fusec_status write_picture(fc_job *s, const fc_plan_view *v, fc_error *e)
 static fusec_status show(fc_job *s, fc_program *p, fc_program *unfused, fc_error *e) {
     fc_plan_view v, u;
     fc_plan_query q;
-    bool json = fc_cli_on(s->cli, FC_FLAG_JSON), runs = p->device->host_memory || s->ctx->cuda[0];
+    bool json = fc_cli_on(s->cli, FC_FLAG_JSON), runs = p->device->host_memory || s->ctx->cuda[0][0];
     bool time = fc_cli_on(s->cli, FC_FLAG_TIME);
     FC_TRY(fc_job_query(s, &q, e));
     FC_TRY(fc_plan_view_make(&q, p, (json || time) && runs, &v, e));

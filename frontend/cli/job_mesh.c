@@ -8,7 +8,8 @@
 #include "frontend/cli/split.h"
 #include "runtime/mesh.h"
 
-/* Name `i` of the list, without and with its /K; false: there are no more. */
+/* Name `i` of the list, as the runtime knows it (which tells logical devices on a GPU apart) and as
+ * it stands there; false: there are no more. */
 static bool name_at(const char *list, uint32_t i, fc_arena *arena, const char **device,
                     const char **name) {
     while (i-- > 0) {
@@ -18,7 +19,7 @@ static bool name_at(const char *list, uint32_t i, fc_arena *arena, const char **
     }
     const size_t n = strcspn(list, ",");
     *name = fc_arena_strdup(arena, list, n);
-    const char *slash = memchr(list, '/', n);
+    const char *slash = strncmp(list, "cuda", 4) ? memchr(list, '/', n) : NULL;
     *device = fc_arena_strdup(arena, list, slash ? (size_t)(slash - list) : n);
     return true;
 }

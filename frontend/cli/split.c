@@ -53,6 +53,7 @@ typedef struct split {
     uint32_t passes; /* through the files */
     stream *in, *out;
     uint32_t nin, nout;
+    FC_VEC(void *) locked; /* page-locked buffers */
 } split;
 
 /* ---- the size -------------------------------------------------------------------------------- */
@@ -223,17 +224,33 @@ static fusec_status find_step(split *c, fc_error *e) {
     return FUSEC_OK;
 }
 
+static fc_device *a_gpu(const split *c) {
+    for (uint32_t i = 0; i < c->devices.n; i++)
+        if (!c->devices.programs[i]->device->host_memory) return c->devices.programs[i]->device;
+    return NULL;
+}
+
+/* Page-locked where there is a GPU, which copies from there at the rate of the bus. */
+static void *buffer_of(split *c, const stream *x) {
+    const int64_t bytes = fc_mul_most(longest(c, x), x->row);
+    fc_device *d = a_gpu(c);
+    fc_error own = {0};
+    void *p = NULL;
+    if (!d || !d->hooks->streams || bytes == INT64_MAX ||
+        d->hooks->streams->host_alloc(d, (size_t)bytes + 1, &p, &own))
+        return fc_job_memory(c->s, bytes);
+    if (fc_push(c->s->alloc, &c->locked, p)) return p;
+    d->hooks->streams->host_free(d, p);
+    return NULL;
+}
+
 static fusec_status make_buffers(split *c, fc_error *e) {
     for (uint32_t i = 0; i < c->nin; i++)
         for (unsigned k = 0; k < c->slots; k++)
-            if (!(c->in[i].buffer[k] =
-                      fc_job_memory(c->s, fc_mul_most(longest(c, &c->in[i]), c->in[i].row))))
-                return fc_oom(e);
+            if (!(c->in[i].buffer[k] = buffer_of(c, &c->in[i]))) return fc_oom(e);
     for (uint32_t i = 0; i < c->nout; i++)
         for (uint32_t k = 0; k < c->devices.n; k++)
-            if (!(c->out[i].buffer[k] =
-                      fc_job_memory(c->s, fc_mul_most(longest(c, &c->out[i]), c->out[i].row))))
-                return fc_oom(e);
+            if (!(c->out[i].buffer[k] = buffer_of(c, &c->out[i]))) return fc_oom(e);
     return FUSEC_OK;
 }
 
@@ -453,6 +470,9 @@ static fusec_status find_devices(split *c, fc_error *e) {
 }
 
 static void close_devices(split *c) {
+    fc_device *d = a_gpu(c);
+    for (size_t i = 0; i < c->locked.len; i++) d->hooks->streams->host_free(d, c->locked.at[i]);
+    fc_vec_free(c->s->alloc, &c->locked);
     for (uint32_t i = 0; c->workers && i < c->devices.n; i++) {
         worker *w = &c->workers[i];
         if (w->found != w->known) fc_partial_free(w->found);

@@ -506,6 +506,8 @@ def _grid(n, m):
 @placed
 def eye(n_rows, n_cols=None, /, k=0, dtype=float, *, device=None, M=None):
     """Ones on the k-th diagonal, zeros elsewhere."""
+    if isinstance(k, int):
+        k = max(-(2**62), min(k, 2**62))
     i, j = _grid(n_rows, (n_rows if M is None else M) if n_cols is None else n_cols)
     return astype(j - i == k, float if dtype is None else dtype)
 

@@ -108,7 +108,7 @@ def _has_scalar_mask(keys):
 
 def _check_mask(mask, shape, axis):
     for i, n in enumerate(mask.shape):
-        if n != shape[axis + i]:
+        if n != shape[axis + i] and n != 0:  # of no elements, as in NumPy
             raise IndexRangeError(f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
                                   f"{shape[axis + i]} but size of corresponding boolean axis is {n}", "index-out-of-range")
 
@@ -121,6 +121,8 @@ def _without_masks(x, keys, masks):
     for k in keys:
         if isinstance(k, Array) and k._code == 0:
             _check_mask(k, x.shape, axis)
+            if 0 in k.shape:
+                x = _basic(x, (*[slice(None)] * axis, *[slice(n) for n in k.shape], *[slice(None)] * (x.ndim - axis - k.ndim)))
             if k.ndim > 1:
                 x = _core.reshape(x, (*x.shape[:axis], _product(k.shape), *x.shape[axis + k.ndim:]))
             k = positions(ravel(k) if k.ndim > 1 else k)
