@@ -229,6 +229,27 @@ if(FUSEC_CUDA_INCLUDE)
   endforeach()
 endif()
 
+# Parts of an array on the ranks of MPI, where its headers and mpirun are.
+if(NOT FUSEC_SANITIZE AND NOT FUSEC_FUZZERS)
+  find_package(MPI QUIET COMPONENTS C)
+endif()
+if(MPI_C_FOUND)
+  add_executable(mpi_mean examples/mpi/mean.c)
+  fusec_flags(mpi_mean)
+  set_target_properties(mpi_mean PROPERTIES OUTPUT_NAME mpi_mean C_STANDARD 99
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/examples)
+  target_link_libraries(mpi_mean PRIVATE fusec MPI::MPI_C)
+  foreach(ranks 1 3)
+    add_test(NAME mpi.mean_${ranks} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
+      $<TARGET_FILE:mpi_mean> 300007)
+    # as root, with more ranks than processors, without looking for network cards
+    set_tests_properties(mpi.mean_${ranks} PROPERTIES TIMEOUT 300 ENVIRONMENT
+      "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_btl=self,vader;OMPI_MCA_plm=isolated")
+  endforeach()
+else()
+  message(STATUS "MPI's headers are missing: examples/mpi is left out")
+endif()
+
 # ---- benchmarks: built with the tests so that they keep compiling; linked without shared objects of the
 # ---- product, so that they can be carried to another machine ---------------------------------------------
 
