@@ -150,6 +150,13 @@ foreach(python python3 /usr/bin/python3)
   endif()
 endforeach()
 
+# Stores that others write, where what writes them is: scripts/bootstrap has it.
+if(TARGET fusec_cli AND EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/build/venv/bin/python)
+  add_test(NAME store_interop COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/build/venv/bin/python
+    ${CMAKE_CURRENT_SOURCE_DIR}/tests/store_interop.py $<TARGET_FILE:fusec_cli>)
+  set_tests_properties(store_interop PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
+
 # ctest sees one test per suite: a process per single test would load the compilers thousands of times.
 set(suites ${CMAKE_BINARY_DIR}/fusec_suites.cmake)
 add_custom_command(TARGET fusec_tests POST_BUILD VERBATIM

@@ -8,6 +8,7 @@
 #include "ir/plant.h"
 #include "runtime/bind.h"
 #include "runtime/partial.h"
+#include "runtime/strides.h"
 
 typedef struct run {
     fc_cut *c;
@@ -110,7 +111,7 @@ bool fc_cut_view(fc_arena *arena, const fc_tensor *t, int axis, int64_t at, int6
     if (!strides || !resized(arena, t, axis, n, out)) return false;
     for (uint32_t k = t->rank; k-- > 0; step *= t->shape[k])
         strides[k] = t->strides ? t->strides[k] : step;
-    out->strides = strides;
+    out->strides = fc_strides_dense(t->rank, out->shape, strides) ? NULL : strides;
     if (out->data && (at < 0 || at + n > t->shape[axis]))
         return copy_round(arena, t, axis, at, strides, out);
     if (out->data)

@@ -114,7 +114,8 @@ static fusec_status join(const fc_partial *p, uint32_t part, int64_t n, int64_t 
         for (unsigned k = 0; k < narrays; k++) {
             const fusec_dtype t = dtype_of(p->cut, part, k);
             const size_t bytes = fc_dtypes[t].bytes, from = bytes * (size_t)(row * stride * width);
-            in[k] = (fc_tensor){.dtype = t, .rank = 1, .shape = &size, .strides = &step};
+            in[k] = (fc_tensor){.dtype = t, .rank = 1, .shape = &size};
+            if (step != 1) in[k].strides = &step;
             in[narrays + k] = out[k] = in[k];
             in[k].data = (void *)(uintptr_t)(a[k] + from);
             in[narrays + k].data = (void *)(uintptr_t)(b[k] + from);

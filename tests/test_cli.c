@@ -156,7 +156,7 @@ static const struct {
     {2, "ln -s a.npy c.npy; fusec -e x x=a.npy -o c.npy", "it would be overwritten"},
     {2, "fusec -e 'a = x*2; a, x' x=a.npy -o y.npy", "has 2 results: "},
     {2, "fusec -e x x=a.npy -o y.txt",
-     "-o y.txt: results are written as .npy, .npz (all of them), .zarr or .png [usage]\n"
+     "-o y.txt: results are written as .npy, .npz (all of them), .zarr, .arrow or .png [usage]\n"
      "  help: -o y.npy\n        >y.txt without -o, for text\n"},
     {2, "fusec -e x x=a.npy -o out=d.x/y", "  help: -o out=d.x/y.npy\n        >d.x/y without -o"},
     {2, "fusec -e x x=a.npy -o y.csv", "        --format csv >y.csv without -o, for text\n"},

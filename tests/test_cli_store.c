@@ -261,6 +261,30 @@ FC_TEST(cli_store, arrow) {
     shell_close(&sh);
 }
 
+/* What is written is read again (tests/store_interop.py has what others write, and read). */
+FC_TEST(cli_store, arrow_written) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e 'x - 0.5' x=rand:f32:50000 -o x.npy");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e 'x*2' x=x.npy -o a.npy");
+    EXPECT_RUN(sh, 0, "fusec -d interp -e 'x*2' x=x.npy -o a.arrow -o a.arrows --split n=4096");
+    FC_EXPECT_CONTAINS(sh.err, "a.arrow: f32[50000], ");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=a.arrow:out --expect a.npy");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=a.arrows --expect a.npy --split n=1024");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e 'x > 0' x=x.npy -o b.npy -o b.feather");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=b.feather --expect b.npy");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=iota:i16:700x9 -o c.npy -o c.arrows");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=c.arrows --expect c.npy");
+    EXPECT_RUN(sh, 4, "ulimit -f 8; fusec -q -d interp -e 'x*3' x=x.npy -o y.arrow");
+    FC_EXPECT_CONTAINS(sh.err, "cannot write y.arrow: ");
+    EXPECT_RUN(sh, 4, "ulimit -f 8; fusec -q -d interp -e 'x*3' x=x.npy -o y.arrow --split n=1024");
+    EXPECT_RUN(sh, 2, "fusec -q -d interp -e 'sum(x)' x=x.npy -o y.arrow");
+    FC_EXPECT_CONTAINS(sh.err, "a column of Arrow has one axis, or two");
+    EXPECT_RUN(sh, 2, "fusec -q -d interp -e 'x > 0' x=c.npy -o y.arrow");
+    FC_EXPECT_CONTAINS(sh.err, "columns of rows of bool are not written");
+    EXPECT_RUN(sh, 0, "test \"$(ls -A | grep -c -e fusec- -e y.arrow)\" = 0");
+    shell_close(&sh);
+}
+
 /* Every byte of the messages changed, and every length: an error or numbers, nothing worse. */
 FC_TEST(cli_store, arrow_damaged) {
     OPEN(sh);

@@ -14,4 +14,13 @@
 fusec_status fc_arrow_open(fc_reader *s, const fc_alloc *alloc, const char *path,
                            const char *column, fc_npy *h, fc_error *e);
 
+/* Whether the name says so: .arrow, .feather, .arrows. */
+bool fc_arrow_is(const char *path, size_t n);
+
+/* Opens a file to be written as a table of one column, from dense bytes in C order: .arrows as a
+ * stream, others as a file. Two axes become lists of one length. */
+fusec_status fc_arrow_create(fc_outfile *o, const fc_alloc *alloc, const char *path,
+                             const char *column, fusec_dtype dtype, int rank, const int64_t *shape,
+                             fc_error *e);
+
 #endif

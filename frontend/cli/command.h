@@ -33,7 +33,7 @@ typedef struct fc_cli {
     const char *self;       /* this command as a program that can be started; NULL: not known */
     struct fc_trace *trace; /* --trace; NULL: none */
     struct fc_cli_externs *externs; /* --extern (externs.h); NULL: none */
-    int answer;             /* exit code of a command that was done: 1 is "no" */
+    int answer;                     /* exit code of a command that was done: 1 is "no" */
 } fc_cli;
 
 /* The whole command: parses, runs, reports. Returns the exit code. */
@@ -69,9 +69,11 @@ void fc_cli_say(const fc_cli *c, const char *fmt, ...) FC_PRINTF(2, 3);
 /* As fc_outfile_open, commit and abandon; between them an interrupt removes the temporary file. A
  * few hundred at a time. */
 fusec_status fc_cli_out_open(fc_cli *c, fc_outfile *f, const char *path, fc_error *e);
-/* The same for a Zarr array (fc_zarr_create). */
+/* The same for a column of an Arrow file (fc_arrow_create), or without one for a Zarr array
+ * (fc_zarr_create). */
 fusec_status fc_cli_out_array(fc_cli *c, fc_outfile *f, const char *path, fusec_dtype dtype,
-                              int rank, const int64_t *shape, const char *like, fc_error *e);
+                              int rank, const int64_t *shape, const char *column, const char *like,
+                              fc_error *e);
 fusec_status fc_cli_out_commit(fc_outfile *f, fc_error *e);
 void fc_cli_out_abandon(fc_outfile *f);
 /* A whole text file. */

@@ -165,7 +165,7 @@ static bool ends_with(const char *s, size_t n, const char *end) {
     return true;
 }
 
-static bool is_arrow(const char *p, size_t n) {
+bool fc_arrow_is(const char *p, size_t n) {
     return ends_with(p, n, ".arrow") || ends_with(p, n, ".arrows") || ends_with(p, n, ".feather");
 }
 
@@ -178,12 +178,12 @@ static fusec_status parse_file(fc_cli_input *in, fc_error *e) {
         n = (size_t)(colon - p);
         in->key = fc_strdup(in->alloc, colon + 1);
         if (!in->key) return fc_oom(e);
-    } else if (colon && is_arrow(p, (size_t)(colon - p))) {
+    } else if (colon && fc_arrow_is(p, (size_t)(colon - p))) {
         in->kind = FC_INPUT_STORE;
         n = (size_t)(colon - p);
         in->key = fc_strdup(in->alloc, colon + 1);
         if (!in->key) return fc_oom(e);
-    } else if (ends_with(p, n, ".b2nd") || is_arrow(p, n)) {
+    } else if (ends_with(p, n, ".b2nd") || fc_arrow_is(p, n)) {
         in->kind = FC_INPUT_STORE;
     } else if (ends_with(p, n, ".npz")) {
         in->kind = FC_INPUT_NPZ;
@@ -272,7 +272,7 @@ static fusec_status open_file(fc_cli_input *in, fc_error *e) {
 
 static fusec_status open_store(fc_cli_input *in, fc_error *e) {
     const size_t n = strlen(in->path);
-    if (is_arrow(in->path, n))
+    if (fc_arrow_is(in->path, n))
         return fc_arrow_open(&in->reader, in->alloc, in->path, in->key, &in->header, e);
     return (ends_with(in->path, n, ".b2nd") ? fc_b2nd_open : fc_zarr_open)(
         &in->reader, in->alloc, in->path, &in->header, e);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frontend/cli/arrow.h"
 #include "frontend/cli/npz.h"
 #include "frontend/cli/png.h"
 #include "frontend/cli/print.h"
@@ -22,6 +23,10 @@ static bool ends_with(const char *s, const char *end) {
         if (c != end[i]) return false;
     }
     return true;
+}
+
+static bool is_array_file(const char *s) { /* of one result, its elements in order */
+    return ends_with(s, ".npy") || ends_with(s, ".zarr") || fc_arrow_is(s, strlen(s));
 }
 
 /* ---- names of results ------------------------------------------------------------------------ */
@@ -148,9 +153,7 @@ static fusec_status check_dash(const fc_job *s, fc_error *e) {
 static fusec_status check_extension(const char *word, const char *file, fc_error *e) {
     char shown[200];
     struct stat st;
-    static const char *const known[] = {".npy", ".npz", ".zarr", ".png"};
-    for (size_t i = 0; i < FC_COUNT(known); i++)
-        if (ends_with(file, known[i])) return FUSEC_OK;
+    if (is_array_file(file) || ends_with(file, ".npz") || ends_with(file, ".png")) return FUSEC_OK;
     if (stat(file, &st) == 0 && !S_ISREG(st.st_mode)) return FUSEC_OK;
     fc_shown_name(shown, sizeof shown, file);
     const char *slash = strrchr(shown, '/'), *dot = strrchr(slash ? slash : shown, '.');
@@ -159,7 +162,7 @@ static fusec_status check_extension(const char *word, const char *file, fc_error
                          : ends_with(file, ".json") ? "--format json "
                                                     : "";
     return fc_fail(e, FUSEC_USAGE,
-                   "-o %s: results are written as .npy, .npz (all of them), .zarr or .png\n"
+                   "-o %s: results are written as .npy, .npz (all of them), .zarr, .arrow or .png\n"
                    "  help: -o %.*s%.*s.npy\n"
                    "        %s>%s without -o, for text",
                    shown, (int)(file - word), word, stem, shown, format, shown);
@@ -233,7 +236,8 @@ fusec_status fc_output_open(fc_job *s, fc_outfile *f, const char *file, const fc
                             fc_error *e) {
     char header[FC_NPY_HEADER_ROOM];
     const char *like = NULL;
-    if (!ends_with(file, ".zarr")) {
+    const bool arrow = fc_arrow_is(file, strlen(file));
+    if (!arrow && !ends_with(file, ".zarr")) {
         FC_TRY(fc_cli_out_open(s->cli, f, file, e));
         const fusec_status st =
             fc_outfile_write(f, header, fc_npy_header(header, t->dtype, (int)t->rank, t->shape), e);
@@ -244,7 +248,7 @@ fusec_status fc_output_open(fc_job *s, fc_outfile *f, const char *file, const fc
         if (s->inputs[i].kind == FC_INPUT_STORE && fc_zarr_is(s->inputs[i].path))
             like = s->inputs[i].path;
     return fc_cli_out_array(s->cli, f, file, fc_npy_stored_as(t->dtype), (int)t->rank, t->shape,
-                            like, e);
+                            arrow ? s->graph.outputs.at[t - s->out].name : NULL, like, e);
 }
 
 /* The bytes, under the temporary name. On failure there is no file. */
@@ -294,7 +298,7 @@ static void tell(const fc_job *s, const out_job *o, double seconds) {
     if (clipped)
         fc_cli_say(s->cli, "%s: %s elements are not from 0 to 1 and were cut off", shown,
                    fc_commas(n, clipped));
-    if (!npz && !png && !ends_with(o->file, ".zarr") && fc_npy_write_note(a.dtype))
+    if (ends_with(o->file, ".npy") && fc_npy_write_note(a.dtype))
         fc_cli_say(s->cli, "%s: %s", shown, fc_npy_write_note(a.dtype));
 }
 
@@ -397,8 +401,7 @@ const char *fc_output_file(fc_job *s, uint32_t which, fc_error *e) {
     if (!jobs || list_jobs(s, false, jobs, &n, e)) return NULL;
     for (size_t i = 0; i < n; i++) {
         words += jobs[i].all || jobs[i].which == which;
-        if (!jobs[i].all && jobs[i].which == which &&
-            (ends_with(jobs[i].file, ".npy") || ends_with(jobs[i].file, ".zarr")))
+        if (!jobs[i].all && jobs[i].which == which && is_array_file(jobs[i].file))
             file = jobs[i].file;
     }
     return words == 1 ? file : NULL;

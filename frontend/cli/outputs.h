@@ -11,11 +11,11 @@ fusec_status fc_outputs_check(fc_job *s, fc_error *e);
 /* Writes or prints all results. */
 fusec_status fc_outputs_write(fc_job *s, double seconds, fc_error *e);
 
-/* Opens the file of a result, .npy with its header written or .zarr, for its elements in order;
- * nothing is left where that fails. */
+/* Opens the file of a result, .npy with its header written, .zarr or .arrow, for its elements in
+ * order; nothing is left where that fails. */
 fusec_status fc_output_open(fc_job *s, fc_outfile *f, const char *file, const fc_tensor *t,
                             fc_error *e);
-/* The .npy or .zarr file that a result goes to; NULL: none, or not to it alone. */
+/* The file of one of these kinds that a result goes to; NULL: none, or not to it alone. */
 const char *fc_output_file(fc_job *s, uint32_t which, fc_error *e);
 
 /* Compares results with the files of --expect; cli->answer becomes 1 on a difference. */

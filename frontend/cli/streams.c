@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "frontend/cli/arrow.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/zarr.h"
 #include "frontend/io/reader.h"
@@ -78,10 +79,12 @@ fusec_status fc_cli_out_open(fc_cli *c, fc_outfile *f, const char *path, fc_erro
 }
 
 fusec_status fc_cli_out_array(fc_cli *c, fc_outfile *f, const char *path, fusec_dtype dtype,
-                              int rank, const int64_t *shape, const char *like, fc_error *e) {
+                              int rank, const int64_t *shape, const char *column, const char *like,
+                              fc_error *e) {
     sigset_t before;
     block(&before);
-    fusec_status s = fc_zarr_create(f, c->alloc, path, dtype, rank, shape, like, e);
+    fusec_status s = column ? fc_arrow_create(f, c->alloc, path, column, dtype, rank, shape, e)
+                            : fc_zarr_create(f, c->alloc, path, dtype, rank, shape, like, e);
     if (!s && f->tmp) replace(NULL, f->tmp);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return s;

@@ -132,8 +132,11 @@ void fc_outfile_fd(fc_outfile *o, int fd, const char *name) {
 }
 
 fusec_status fc_outfile_write(fc_outfile *o, const void *data, size_t n, fc_error *e) {
+    return o->kind ? o->kind->write(o, data, n, e) : fc_outfile_bytes(o, data, n, e);
+}
+
+fusec_status fc_outfile_bytes(fc_outfile *o, const void *data, size_t n, fc_error *e) {
     const char *p = data;
-    if (o->kind) return o->kind->write(o, data, n, e);
     while (n) {
         ssize_t k = write(o->fd, p, n < PIECE ? n : PIECE);
         if (k < 0) {
@@ -152,7 +155,7 @@ fusec_status fc_outfile_finish(fc_outfile *o, fc_error *e) {
     if (o->store) {
         const fusec_status s = o->kind->finish(o, e);
         o->kind->drop(o);
-        return s;
+        if (s) return s;
     }
     if (o->borrowed || o->fd < 0) return FUSEC_OK;
     /* Network file systems report a full disk here. */

@@ -11,7 +11,8 @@
 
 typedef struct fc_outfile fc_outfile;
 
-/* A folder instead of a file: what writes into it, and what that holds. */
+/* Elements that become something else on their way, a folder or a file: what writes them, and what
+ * that holds. */
 typedef struct fc_outfile_kind {
     fusec_status (*write)(fc_outfile *o, const void *data, size_t n, fc_error *e);
     fusec_status (*finish)(fc_outfile *o, fc_error *e);
@@ -41,6 +42,8 @@ fusec_status fc_outfile_folder(fc_outfile *o, const fc_alloc *alloc, const char 
 /* Writes to an open descriptor that stays open; commit and abandon then only finish. */
 void fc_outfile_fd(fc_outfile *o, int fd, const char *name);
 fusec_status fc_outfile_write(fc_outfile *o, const void *data, size_t n, fc_error *e);
+/* To the file itself, as a kind writes it. */
+fusec_status fc_outfile_bytes(fc_outfile *o, const void *data, size_t n, fc_error *e);
 /* All bytes are there; what may still fail is the rename. To be called before commit where several
  * files are to appear together. */
 fusec_status fc_outfile_finish(fc_outfile *o, fc_error *e);
