@@ -31,6 +31,7 @@ from ._reduce import *  # noqa: F401,F403
 from ._linear import *  # noqa: F401,F403
 from ._positions import *  # noqa: F401,F403
 from ._search import *  # noqa: F401,F403
+from ._sets import *  # noqa: F401,F403
 from ._skipping import *  # noqa: F401,F403
 from ._samples import *  # noqa: F401,F403
 from ._numpy import *  # noqa: F401,F403

@@ -27,10 +27,10 @@ class DType:
     True
     """
 
-    __slots__ = ("code", "name", "itemsize", "kind")
+    __slots__ = ("code", "name", "itemsize", "kind", "_hash")
 
     def __init__(self, code):
-        self.code, self.name = code, NAMES[code]
+        self.code, self.name, self._hash = code, NAMES[code], None
         self.itemsize, self.kind = SIZES[code], KINDS[code]
 
     def __repr__(self):
@@ -40,7 +40,12 @@ class DType:
         return self.name
 
     def __hash__(self):
-        return hash(self.name)
+        """That of NumPy's type where NumPy is there when it is first asked for: it looks dtypes up by it
+        (numpy.isdtype). It stays what it was."""
+        if self._hash is None:
+            np = sys.modules.get("numpy")
+            self._hash = hash(getattr(np, "bool" if self.code == BOOL else self.name, self.name))
+        return self._hash
 
     def __eq__(self, other):
         if isinstance(other, DType):

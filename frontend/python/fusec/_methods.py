@@ -4,7 +4,7 @@ Last of the package's imports: everything is there."""
 
 from . import _config, _core, _create, _dtypes, _errors, _foreign, _functions, _host, _index, _interop, _linear
 from . import _namespace, _numpy
-from . import _positions, _protocols, _reduce, _search, _shape, _text, _writing
+from . import _positions, _protocols, _reduce, _search, _sets, _shape, _text, _writing
 from ._array import Array, add_methods
 
 
@@ -111,7 +111,8 @@ class Methods:
 
 for _module, _names in (
         (_reduce, "sum prod min max mean std var any all argmin argmax cumsum cumprod ptp logsumexp"),
-        (_shape, "squeeze swapaxes repeat ravel"),
+        (_shape, "squeeze swapaxes ravel"),
+        (_sets, "repeat"),
         (_search, "argpartition argsort take searchsorted diagonal trace"),
         (_positions, "nonzero"),
         (_functions, "clip round")):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elements at indices and diagonals; sorting, searching, quantiles; sets and what else has a shape that
-depends on elements, which NumPy computes on the host."""
+"""Elements at indices and diagonals; sorting, searching, quantiles."""
 
 import math
 import operator
@@ -15,8 +14,7 @@ from ._shape import concat, flip, moveaxis, permute_dims, ravel, reshape, stack,
 
 __all__ = [
     "argpartition", "argsort", "diag", "lexsort", "partition", "diagonal", "digitize", "isin", "median", "percentile", "quantile", "searchsorted",
-    "sort", "take", "take_along_axis", "top_k", "trace", "unique_all", "unique_counts",
-    "unique_inverse", "unique_values", "select", "append",
+    "sort", "take", "take_along_axis", "top_k", "trace", "select", "append",
 ]
 
 
@@ -184,23 +182,6 @@ def take_along_axis(x, indices, /, axis=-1):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     axis = take_axis(axis, x.ndim)
     return _core.op("take_along", (x, from_end(indices, x.shape[axis])), (axis,))
-
-
-def unique_all(x, /):
-    return _np("unique_all", asarray(x))
-
-
-def unique_counts(x, /):
-    return _np("unique_counts", asarray(x))
-
-
-def unique_inverse(x, /):
-    return _np("unique_inverse", asarray(x))
-
-
-def unique_values(x, /):
-    """The distinct elements in order."""
-    return _np("unique", asarray(x).ravel())
 
 
 def isin(x1, x2, /, *, invert=False):

@@ -14,7 +14,7 @@ from ._into import into
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes", "broadcast_to",
     "concat", "expand_dims", "flip", "fliplr", "flipud", "hstack", "matrix_transpose", "moveaxis",
-    "permute_dims", "ravel", "repeat", "reshape", "roll", "rollaxis", "rot90", "split", "squeeze",
+    "permute_dims", "ravel", "reshape", "roll", "rollaxis", "rot90", "split", "squeeze",
     "stack", "swapaxes", "tile", "transpose", "unstack", "vstack", "pad", "ndim", "shape", "size",
     "column_stack", "dstack", "concatenate", "array_split", "hsplit", "vsplit", "dsplit",
 ]
@@ -333,24 +333,6 @@ def hsplit(x, sections):
 
 def dsplit(x, sections):
     return split(x, sections, 2)
-
-
-def repeat(x, repeats, /, axis=None):
-    """Each element several times."""
-    x = asarray(x)
-    if isinstance(repeats, Array) and repeats.ndim == 0 and _core.tracing() is None:
-        repeats = int(repeats)
-    if isinstance(repeats, int):
-        if repeats < 0:
-            raise ValueError("repeats may not contain negative values.")
-        if axis is None:
-            x, axis = ravel(x), 0
-        axis = take_axis(axis, x.ndim)
-        s = x.shape
-        wide = expand_dims(x, axis=axis + 1)
-        wide = _core.broadcast(wide, s[: axis + 1] + (repeats,) + s[axis + 1:])
-        return _core.reshape(wide, s[:axis] + (s[axis] * repeats,) + s[axis + 1:])
-    return _host.call("repeat", use_numpy().repeat, x, repeats, axis=axis)
 
 
 def tile(x, repetitions, /):
