@@ -191,10 +191,17 @@ def _of_object(x):
             raise ValueError(f"this list can't become an array: {e}") from None
     if is_foreign(x):
         return _of_foreign(x, False)
+    if _has_arrow(x):
+        return _of_numpy(_arrow_memory(x))
     if hasattr(x, "__dlpack__"):
         return from_dlpack(x)
     if hasattr(x, "__array__") or hasattr(x, "__array_interface__"):
-        return _of_numpy(x)
+        try:
+            return _of_numpy(x)
+        except TypeError:  # a column of lists is one of objects there
+            if not hasattr(x, "__arrow_c_stream__"):
+                raise
+            return _of_numpy(_arrow_memory(x))
     try:
         r = _placed_copy(memoryview(x)) if not isinstance(x, (str, bytes)) else None
     except TypeError:
@@ -202,6 +209,21 @@ def _of_object(x):
     if r is None:
         raise TypeError(f"{type(x).__name__} can't become an array")
     return r
+
+
+def _has_arrow(x):
+    """Is it a column of Arrow? Its module loads ctypes."""
+    if not hasattr(x, "__arrow_c_array__") and not hasattr(x, "__arrow_c_stream__"):
+        return False
+    from ._arrow import is_column
+
+    return is_column(x)
+
+
+def _arrow_memory(x):
+    from ._arrow import to_numpy
+
+    return to_numpy(x)
 
 
 def asarray(x, /, dtype=None, *, device=None, copy=None, order=None):
@@ -301,6 +323,8 @@ def borrow(x, /):
     use_numpy_if_loaded()
     if not is_numpy(x) and is_foreign(x):
         return _of_foreign(x, True)
+    if not is_numpy(x) and _has_arrow(x):
+        return _of_numpy(_arrow_memory(x), share=True)
     if not is_numpy(x) and hasattr(x, "__dlpack__"):
         return from_dlpack(x, copy=False)
     if is_numpy(x):

@@ -83,12 +83,11 @@ class Leaves:
                 self._array(a, a._code, 0)
             elif isinstance(x, type):  # a dtype: its instances may be arrays
                 self.kinds.append(("s", _hashable(x)))
-            elif isinstance(x, (memoryview, array.array)) or hasattr(x, "__dlpack__") or hasattr(
-                    x, "__array_interface__"):
+            elif isinstance(x, (memoryview, array.array)) or hasattr(x, "__dlpack__") or _create._has_arrow(x):
                 a = _create.borrow(x)
                 self._on(a._device)
                 self._array(a, a._code, a.ndim)
-            elif hasattr(x, "__array__"):  # a column of pandas, a data set of a file
+            elif hasattr(x, "__array__") or hasattr(x, "__array_interface__"):  # a column of pandas, a data set of a file
                 found.add(NUMPY)
                 a = _create._plain_numpy(x)
                 self._array(a, as_code(a.dtype), a.ndim)

@@ -7,6 +7,7 @@ import itertools
 from . import _core, _functions, _host
 from ._array import Array
 from ._create import asarray, ones, use_numpy, zeros
+from ._device import beside
 from ._dtypes import DTYPES, result_type
 from ._errors import DtypeError
 from ._into import into
@@ -162,6 +163,7 @@ def _shifts(bitorder):
     return 7 - at if bitorder == "big" else at
 
 
+@beside
 def packbits(x, /, axis=None, bitorder="big"):
     """Eight elements along an axis as the bits of a byte: those that are not 0."""
     x = asarray(x)
@@ -176,6 +178,7 @@ def packbits(x, /, axis=None, bitorder="big"):
     return moveaxis(sum(bits, -1, dtype="uint8"), -1, axis)
 
 
+@beside
 def unpackbits(x, /, axis=None, count=None, bitorder="big"):
     """The bits of bytes as elements along an axis; of them the first `count`, or without the last -count."""
     x = asarray(x)
@@ -197,6 +200,7 @@ def unpackbits(x, /, axis=None, count=None, bitorder="big"):
 # ---- others -----------------------------------------------------------------------------------------
 
 
+@beside
 def vander(x, N=None, increasing=False):
     """The powers of each element from 0 to N - 1, a row for each, the highest first."""
     x = asarray(x)
@@ -210,6 +214,7 @@ def vander(x, N=None, increasing=False):
     return powers if increasing else powers[:, ::-1]
 
 
+@beside
 def resize(x, new_shape):
     """An array of another shape: the elements in order, again from the first where there are too few."""
     x = ravel(asarray(x))

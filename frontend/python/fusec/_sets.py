@@ -136,6 +136,7 @@ def setdiff1d(x1, x2, assume_unique=False):
     return x1[~isin(x1, x2)]
 
 
+@beside
 def setxor1d(x1, x2, assume_unique=False):
     """The elements that are in exactly one of both, in order."""
     x1, x2 = _flat(x1, x2)
@@ -147,6 +148,7 @@ def setxor1d(x1, x2, assume_unique=False):
     return both[other[1:] & other[:-1]]
 
 
+@beside
 def intersect1d(x1, x2, assume_unique=False, return_indices=False):
     """The elements that are in both, in order; with return_indices also where each is first."""
     x1, x2 = _flat(x1, x2)

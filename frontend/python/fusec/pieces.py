@@ -198,7 +198,8 @@ def _part(x, axis, begin, end, join):
 def run(f, *args, axis=0, length=None, out=None):
     """f(*args), computed in pieces of `length` positions along `axis` of the first array.
 
-    Arguments may be anything that slices give NumPy arrays of: numpy.memmap, h5py and Zarr arrays.
+    Arguments may be anything that slices give NumPy arrays of: numpy.memmap, h5py, Zarr and Blosc2 arrays; and columns of
+    Arrow, whose chunks stay where they are (in a file that pyarrow has mapped).
     `length` is about 16 MiB of all arguments unless given. `out` are arrays that results are
     written to, with slices (None: a new one).
 
@@ -208,6 +209,7 @@ def run(f, *args, axis=0, length=None, out=None):
     """
     import numpy as np
 
+    args = [_column(x) for x in args]
     p = Pieces(f, *args, axis=axis)
     outs = list(_jit._out_tuple(out)) if out is not None else [None] * len(p.shapes)
     if len(outs) != len(p.shapes):
@@ -233,6 +235,15 @@ def run(f, *args, axis=0, length=None, out=None):
         elif w is not None:
             outs[i] = w
     return p.results(outs)
+
+
+def _column(x):
+    """What has no shape, but is a column of Arrow."""
+    if hasattr(x, "shape") or not (hasattr(x, "__arrow_c_array__") or hasattr(x, "__arrow_c_stream__")):
+        return x
+    from ._arrow import Chunked
+
+    return Chunked(x)
 
 
 def _host(x, axis, p, i, begin, end):

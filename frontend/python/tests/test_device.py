@@ -75,6 +75,12 @@ def test_masks_and_counts_stay_there():
     for g, w in zip(got, want, strict=True):
         assert g.device == "cuda:0" and g.shape == w.shape
         np.testing.assert_allclose(np.asarray(g), w, rtol=1e-14)
+    k, i = gpu([3, 1, 3, 2]), np.array([3, 1, 3, 2])
+    for g, w in zip((*fx.unique(k, True, True, True), fx.repeat(k, gpu([1, 0, 2, 0])), fx.setxor1d(k, gpu([2, 5])), fx.delete(k, [0, 2]),
+                     *fx.tril_indices(2), fx.packbits(k > 1), fx.resize(k, (2, 3))),
+                    (*np.unique(i, True, True, True), np.repeat(i, [1, 0, 2, 0]), np.setxor1d(i, [2, 5]), np.delete(i, [0, 2]),
+                     *np.tril_indices(2), np.packbits(i > 1), np.resize(i, (2, 3))), strict=True):
+        assert np.array_equal(np.asarray(g), w)
     x[m] = gpu([7.0, 8, 9, 10])
     x[gpu([0, 0]), gpu([0, 1])] = -1.0
     np.add.at(x, (gpu([1, 1]), gpu([0, 0])), 1.0)
