@@ -296,6 +296,7 @@ static bool place(finder *f, fc_node n, int *axis) {
     *axis = -1;
     switch (op) {
     case FC_OP_CONST:
+    case FC_OP_SLOT:
     case FC_OP_DIM: return true;
     case FC_OP_INPUT: return axis_by_size(f, n, axis);
     case FC_OP_IOTA: return axis_by_size(f, n, axis);
@@ -307,6 +308,12 @@ static bool place(finder *f, fc_node n, int *axis) {
     case FC_OP_SCAN: return of_scan(f, n, axis);
     case FC_OP_TAKE: return of_take(f, n, axis);
     case FC_OP_CHECK: return of_check(f, n, axis);
+    case FC_OP_FOLD:
+        if (!of_operands(f, n, axis)) return false;
+        return *axis < 0 ||
+               refuse(
+                   f, n,
+                   "is a reduction or scan by a definition, whose records are not kept in parts");
     case FC_OP_PAIR:
     case FC_OP_PART: return refuse(f, n, "is made of complex numbers, which are not cut");
     default:

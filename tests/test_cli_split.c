@@ -207,6 +207,25 @@ FC_TEST(cli_split, scans_and_edges_around) {
 }
 
 /* The reason names the line, of a file or of the expression. */
+/* Reductions and scans by a definition: not along the cut, but of what is whole. */
+FC_TEST(cli_split, definitions) {
+    OPEN(sh);
+    shell_write(&sh, "d.fuse",
+                "def plus(a, b) { return a + b }\n"
+                "export def f(x: f32[n]) { return reduce(plus, 0, x) }\n"
+                "export def g(x: f32[n]) { return scan(plus, 0, x) }\n"
+                "export def h(x: f32[n], w: f32[m]) {\n"
+                "    return x * reduce(plus, 0, w) + sum(scan(plus, 0, w)) + sum(x)\n}\n");
+    EXPECT_RUN(sh, 2, "fusec -q -d interp run d.fuse:f x=rand:f32:5000 --split n=1024");
+    FC_EXPECT_CONTAINS(sh.err, "by a definition, whose records are not kept in parts");
+    EXPECT_RUN(sh, 2, "fusec -q -d interp run d.fuse:g x=rand:f32:5000 --split n=1024");
+    EXPECT_RUN(sh, 0,
+               "fusec -q -d interp run d.fuse:h x=rand:f32:5000 w=rand:f32:500 -o a.npy && "
+               "fusec -q -d interp run d.fuse:h x=rand:f32:5000 w=rand:f32:500 --split n=1024 "
+               "--expect a.npy");
+    shell_close(&sh);
+}
+
 FC_TEST(cli_split, what_cannot_be_cut_has_a_line) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:5000 -o x.npy");
