@@ -18,6 +18,7 @@ enum { NONE, LZ4_FRAME, ZSTD };
 /* A column's elements in a batch of rows. */
 typedef struct batch {
     int64_t at, bytes, rows; /* in the file */
+    size_t number;
     int codec;
 } batch;
 
@@ -30,7 +31,8 @@ typedef struct source {
     int64_t row;
     uint32_t field, node, buffer; /* of the column: numbers among all; `buffer` is its data */
     bool nested;                  /* a list of one length, whose elements are the node behind it */
-    FC_VEC(batch) batches;
+    FC_VEC(batch) batches;        /* that have rows */
+    size_t nbatches;              /* of all that were read */
     size_t next;
     int64_t done; /* bytes of an uncompressed batch that were read */
     char *packed, *plain;
@@ -42,6 +44,12 @@ typedef struct source {
 static fusec_status damaged(const source *s, fc_error *e, const char *what) {
     return fc_fail(e, FUSEC_NPY_FORMAT, "%s is not an Arrow file fusec can read: %s", s->name,
                    what);
+}
+
+/* Batch `i` of the column, from 0 on. */
+static fusec_status damaged_batch(const source *s, fc_error *e, size_t i, const char *what) {
+    return fc_fail(e, FUSEC_NPY_FORMAT, "%s is not an Arrow file fusec can read: batch %zu %s",
+                   s->name, i, what);
 }
 
 /* ---- FlatBuffers ----------------------------------------------------------------------------- */
@@ -248,7 +256,7 @@ static fusec_status read_batch(source *s, flat *f, size_t x, int64_t body, int64
     const uint32_t last = s->node + (s->nested ? 1 : 0);
     batch b = {.rows = (int64_t)number(f, x, 0, 8)};
     if (f->bad || last >= nodes || s->buffer >= buffers || b.rows < 0)
-        return damaged(s, e, "a batch of it is damaged");
+        return damaged_batch(s, e, s->nbatches, "is damaged");
     for (uint32_t k = s->node; k <= last; k++)
         if (get(f, node + 16 * (size_t)k + 8, 8))
             return damaged(s, e,
@@ -260,13 +268,14 @@ static fusec_status read_batch(source *s, flat *f, size_t x, int64_t body, int64
     int64_t need;
     if (f->bad || off < 0 || b.bytes < 0 || off > size || b.bytes > size - off ||
         !fc_mul_ok(b.rows, s->bits ? 1 : s->row, &need))
-        return damaged(s, e, "a batch of it is damaged");
+        return damaged_batch(s, e, s->nbatches, "is damaged");
     if (s->bits) need = (need + 7) / 8;
     if (b.codec == NONE ? b.bytes < need : need > BUFFER_MOST || b.bytes > BUFFER_MOST)
-        return damaged(s, e,
-                       b.codec == NONE ? "a batch of it has too few elements"
-                                       : "a batch of it has more than 1 GiB, compressed");
+        return damaged_batch(s, e, s->nbatches,
+                             b.codec == NONE ? "has too few elements"
+                                             : "has more than 1 GiB, compressed");
     b.at = body + off;
+    b.number = s->nbatches++;
     if (!fc_add_ok(s->h.shape[0], b.rows, &s->h.shape[0]) || s->h.shape[0] > INT64_MAX / s->row)
         return damaged(s, e, "it has too many rows");
     return b.rows && !fc_push(s->alloc, &s->batches, b) ? fc_oom(e) : FUSEC_OK;
@@ -342,7 +351,7 @@ static fusec_status unpack(source *s, const batch *b, fc_error *e) {
     const int64_t length = b->codec == NONE ? -1 : (int64_t)get(&f, 0, 8);
     const size_t skip = b->codec == NONE ? 0 : 8;
     if (f.bad || (length < 0 ? f.n - skip : (uint64_t)length) < need)
-        return damaged(s, e, "a batch of it has too few elements");
+        return damaged_batch(s, e, b->number, "has too few elements");
     if (length < 0) {
         memcpy(s->plain, s->packed + skip, need);
     } else {
@@ -354,7 +363,8 @@ static fusec_status unpack(source *s, const batch *b, fc_error *e) {
         if (!fc_codec_decode(&s->codecs, codec, s->packed + skip, f.n - skip, s->plain,
                              (size_t)length, &got) ||
             got != (size_t)length)
-            return damaged(s, e, "a compressed buffer of it is damaged");
+            return damaged_batch(s, e, b->number,
+                                 "is damaged: it does not decompress to its length");
     }
     if (s->bits) {
         if (!has_room(s, &s->packed, &s->packed_room, need + 1)) return fc_oom(e);

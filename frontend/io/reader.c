@@ -13,9 +13,23 @@
 /* Small enough for the cache, so that a caller can work on a piece while it is warm. */
 #define PIECE ((size_t)1 << 20)
 
+enum { DROPPED = 64 << 20 }; /* bytes that are dropped from the page cache at once */
+
+/* A file that memory does not hold is not read from there again: its pages would push out others',
+ * and finding room for each takes as long as reading it. */
+static void drop_behind(fc_reader *s, ssize_t got) {
+    s->behind += got;
+    if (s->behind < DROPPED) return;
+    const off_t here = lseek(s->fd, 0, SEEK_CUR);
+    if (here >= s->behind)
+        (void)posix_fadvise(s->fd, here - s->behind, s->behind, POSIX_FADV_DONTNEED);
+    s->behind = 0;
+}
+
 static int64_t read_fd(fc_reader *s, void *buf, size_t n, fc_error *e) {
     for (;;) {
         ssize_t got = read(s->fd, buf, n);
+        if (got > 0 && s->large) drop_behind(s, got);
         if (got >= 0) return got;
         if (errno == EINTR) continue;
         char text[32];
@@ -64,6 +78,10 @@ fusec_status fc_reader_open(fc_reader *s, const char *path, fc_error *e) {
     }
     fc_reader_fd(s, fd, path);
     s->close = close_fd;
+    if (s->size < 0) return FUSEC_OK;
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    s->large = pages > 0 && page > 0 && s->size / page > pages / 2;
     return FUSEC_OK;
 }
 

@@ -18,6 +18,8 @@ struct fc_reader {
     void *user;
     int fd;
     int64_t size, at;
+    bool large;     /* more than half of the memory: what was read is dropped from the page cache */
+    int64_t behind; /* bytes that were read and are still there */
     char name[200]; /* as messages show it */
     /* Called now and then while much is read; may be NULL. */
     void (*progress)(void *user, int64_t done, int64_t total);
