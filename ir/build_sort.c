@@ -8,6 +8,7 @@
 
 #include "ir/code.h"
 #include "ir/loop.h"
+#include "ir/plant.h"
 
 #include <math.h>
 
@@ -98,7 +99,8 @@ static fc_node of_key(fc_graph *g, fc_node key, fusec_dtype t, bool down) {
     fc_node x = down ? fc_build_op(g, FC_OP_bit_not, key, FC_NONODE, FC_NONODE) : key;
     if (t == FUSEC_BOOL) return fc_build_cast(g, x, t);
     if (fc_is_float(t))
-        x = op(g, FC_OP_bit_xor, x, where(g, op(g, FC_OP_ge, x, top), top, most));
+        x = op(g, FC_OP_bit_xor, x,
+               FC_PLANT(sort_back, top, where(g, op(g, FC_OP_ge, x, top), top, most)));
     else if (fc_is_signed(t))
         x = op(g, FC_OP_bit_xor, x, top);
     x = fc_build_bitcast(g, x, t);

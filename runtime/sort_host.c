@@ -7,6 +7,8 @@
  * pass. Where positions are wanted, keys of up to 32 bits stand above them in one word. */
 #include "runtime/sort_host.h"
 
+#include "ir/plant.h"
+
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -208,7 +210,8 @@ static void insertion(const sort_row *r) {
     for (int64_t i = 0; i < r->n; i++) {
         const uint64_t k = key_at(r->of->bytes, r->keys, i);
         int64_t p = i;
-        for (; p > 0 && key[p - 1] > k; p--) key[p] = key[p - 1], at[p] = at[p - 1];
+        for (; p > 0 && (key[p - 1] > k || FC_PLANT(sort_ties, key[p - 1] == k, false)); p--)
+            key[p] = key[p - 1], at[p] = at[p - 1];
         key[p] = k;
         at[p] = i;
     }
@@ -222,7 +225,7 @@ static fusec_status passes(fc_host_device *h, sort_row *r, const void *first, vo
     uint32_t todo = 0, left = 0;
     r->from = first;
     FC_TRY(all_chunks(h, r, COUNT_ALL, e));
-    for (uint32_t d = 0; d < r->digits; d++)
+    for (uint32_t d = 0; d < r->digits - FC_PLANT(sort_digit, 1u, 0u); d++)
         if (differs(r, d)) todo |= 1u << d, left++;
     /* what is already in a place may not be written to it */
     const bool other = first == a && left % 2;

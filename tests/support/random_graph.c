@@ -216,6 +216,7 @@ static bool wanted(const maker *m, fc_op op) {
 fusec_dtype rg_result(const rg_node *n, fusec_dtype t) {
     bool real = fc_is_float(t);
     if (n->kind == RG_LOGSUMEXP) return real ? t : FUSEC_F32;
+    if (n->kind == RG_SORT) return n->naxes == RG_SORTED || n->naxes == RG_TOP ? t : FUSEC_I64;
     switch (fc_ops[n->op].rule) {
     case FC_RULE_COMPARE:
     case FC_RULE_TEST:
@@ -565,6 +566,24 @@ static int make_scan(maker *m) {
     return add(m, &n);
 }
 
+/* Some elements of a row are equal: whose order counts, too. */
+static int make_sort(maker *m) {
+    const int a = any_node(m);
+    rg_node n = m->r->node[a];
+    if (n.rank == 0) return -1;
+    n.kind = RG_SORT;
+    n.src[0] = a;
+    n.axes[0] = pick(m, n.rank);
+    n.naxes = (int)pick(m, RG_SEARCHED + 1);
+    n.bits = (uint64_t)pick(m, 2);
+    if (n.naxes == RG_TOP || n.naxes == RG_TOP_POSITIONS) {
+        if (chance(m, 80)) n.shape[n.axes[0]] = (int)pick(m, m->r->nsizes);
+        n.bits = 1;
+    }
+    n.t = rg_result(&n, n.t);
+    return rg_sort_ok(m->r, &n) ? add(m, &n) : -1;
+}
+
 /* ---- loops ----------------------------------------------------------------------------------- */
 
 static int make_loop(maker *m) {
@@ -684,8 +703,10 @@ void rg_make(rg *r, fc_rng *rng, const rg_options *o) {
             make_scatter(&m);
         else if (how < 95)
             make_reduction(&m);
-        else if (how < 97)
+        else if (how < 96)
             make_scan(&m);
+        else if (how < 97)
+            make_sort(&m);
         else if (how < 98)
             make_loop(&m);
         else

@@ -41,14 +41,19 @@ typedef enum rg_kind {
     RG_STORE,
     RG_REDUCE,
     RG_LOGSUMEXP,
-    RG_VIEW, /* edge, cut[].from, terms */
-    RG_TAKE, /* of src[0] at src[1] along axes[0]; keep: checked, taken by the size */
+    RG_VIEW,    /* edge, cut[].from, terms */
+    RG_TAKE,    /* of src[0] at src[1] along axes[0]; keep: checked, taken by the size */
     RG_SCATTER, /* into src[0] at src[1] the src[2], along axes[0]; naxes: how; keep: as RG_TAKE */
-    RG_SCAN, /* axes[0]; bits: 1 exclusive, 2 reverse, 4 in stretches, 8 as a recurrence */
-    RG_LOOP, /* carries src[0]; op, src[1] of the same type; bits: random_graph_loop.c */
-    RG_DOT   /* axes: the label of each axis of the second operand, that of an axis of the first is
-                its number; bits: which labels are summed over */
+    RG_SCAN,    /* axes[0]; bits: 1 exclusive, 2 reverse, 4 in stretches, 8 as a recurrence */
+    RG_SORT,    /* src[0] along axes[0]; naxes: rg_order; bits: 1 downwards, or from the right */
+    RG_LOOP,    /* carries src[0]; op, src[1] of the same type; bits: random_graph_loop.c */
+    RG_DOT /* axes: the label of each axis of the second operand, that of an axis of the first is
+              its number; bits: which labels are summed over */
 } rg_kind;
+
+/* Elements and positions in order, those of the first few, and where each element would stand in a
+ * sorted row (of arrays of one axis). */
+typedef enum rg_order { RG_SORTED, RG_POSITIONS, RG_TOP, RG_TOP_POSITIONS, RG_SEARCHED } rg_order;
 
 typedef struct rg_cut { /* of an axis: start is `from` plus size `of` (or nothing: -1) */
     int of;
@@ -102,13 +107,14 @@ bool rg_other(const rg *r, rg *out);
 bool rg_view_ok(const rg *r, const rg_node *n);
 bool rg_take_ok(const rg *r, const rg_node *n);
 bool rg_scatter_ok(const rg *r, const rg_node *n);
+bool rg_sort_ok(const rg *r, const rg_node *n);
 extern const fc_op rg_scatters[6];
 /* What a node gives, of operands of dtype t. */
 fusec_dtype rg_result(const rg_node *n, fusec_dtype t);
 
 /* How a recipe becomes a graph. STRIDED: an input with axes is a view of a larger one, with every
- * second element of an axis, or an axis reversed, or its axes in reverse order, by its seed. EXTERN:
- * sums, differences and products of some dtypes are functions of the user. */
+ * second element of an axis, or an axis reversed, or its axes in reverse order, by its seed.
+ * EXTERN: sums, differences and products of some dtypes are functions of the user. */
 enum { RG_SYMBOLIC = 1, RG_STRIDED = 2, RG_EXTERN = 4 };
 /* A graph with only what the outputs need. Its inputs are the recipe's in order; input[i] tells
  * which node the i-th is. Named symbols are those of the recipe; syms[] (by symbol number, room for

@@ -54,6 +54,23 @@ bool rg_take_ok(const rg *r, const rg_node *n) {
     return value(r, s->shape[n->axes[0]]) > 0;
 }
 
+/* The oracle compares each element of a row with each. */
+bool rg_sort_ok(const rg *r, const rg_node *n) {
+    enum { COMPARED = 1 << 20 };
+    const rg_node *s = &r->node[n->src[0]];
+    const bool some = n->naxes == RG_TOP || n->naxes == RG_TOP_POSITIONS;
+    int64_t compared = 1;
+    if (n->rank != s->rank || n->axes[0] >= s->rank) return false;
+    if (n->naxes == RG_SEARCHED && s->rank != 1) return false;
+    for (int k = 0; k < s->rank; k++) {
+        const int64_t size = value(r, s->shape[k]);
+        compared *= k == n->axes[0] ? size * size : size;
+        if (some && k == n->axes[0] ? value(r, n->shape[k]) > size : n->shape[k] != s->shape[k])
+            return false;
+    }
+    return compared <= COMPARED;
+}
+
 const fc_op rg_scatters[6] = {FC_OP_NONE, FC_OP_sum, FC_OP_min, FC_OP_max, FC_OP_any, FC_OP_all};
 
 bool rg_scatter_ok(const rg *r, const rg_node *n) {
@@ -150,6 +167,7 @@ static bool typed(const rg *r, const rg_node *n) {
                s->t != FUSEC_BOOL;
     case RG_REDUCE:
     case RG_SCAN:
+    case RG_SORT:
     case RG_DOT:
     case RG_LOGSUMEXP: return n->t == rg_result(n, s->t);
     case RG_LOOP: {
@@ -188,6 +206,7 @@ bool rg_valid(rg *r) {
         if (n->kind == RG_VIEW && !rg_view_ok(r, n)) return false;
         if (n->kind == RG_TAKE && !rg_take_ok(r, n)) return false;
         if (n->kind == RG_SCATTER && !rg_scatter_ok(r, n)) return false;
+        if (n->kind == RG_SORT && !rg_sort_ok(r, n)) return false;
         if (n->kind == RG_RESHAPE && count(r, n) != count(r, &r->node[n->src[0]])) return false;
         if (n->kind == RG_DOT && !dot_ok(r, n)) return false;
         if (n->kind == RG_LOOP && n->bits & RG_LOOP_REDUCES && !count(r, n)) return false;
@@ -396,6 +415,20 @@ static fc_node build_scan(fc_graph *g, const rg_node *n, fc_node x) {
     return fc_build_scan_reset(g, n->op, x, when, n->axes[0], exclusive, reverse);
 }
 
+static fc_node build_sort(builder *b, const rg_node *n, fc_node x) {
+    fc_graph *g = b->g;
+    fc_node top[2] = {FC_NONODE, FC_NONODE};
+    const bool down = n->bits & 1;
+    switch ((rg_order)n->naxes) {
+    case RG_SORTED: return fc_build_sort(g, x, n->axes[0], down);
+    case RG_POSITIONS: return fc_build_argsort(g, x, n->axes[0], down);
+    case RG_SEARCHED: return fc_build_searchsorted(g, fc_build_sort(g, x, 0, false), x, down);
+    default:
+        fc_build_topk(g, x, b->dim[n->shape[n->axes[0]]], n->axes[0], top);
+        return top[n->naxes == RG_TOP_POSITIONS];
+    }
+}
+
 static fc_node build_node(builder *b, int i) {
     const rg_node *n = &b->r->node[i];
     fc_graph *g = b->g;
@@ -430,6 +463,7 @@ static fc_node build_node(builder *b, int i) {
         if ((n->bits & 1) && n->naxes && fc_can_scan(n->op)) return build_fold(g, n, x[0]);
         return fc_build_reduce(g, n->op, x[0], (uint32_t)n->naxes, n->axes, n->keep);
     case RG_SCAN: return build_scan(g, n, x[0]);
+    case RG_SORT: return build_sort(b, n, x[0]);
     case RG_DOT: return build_dot(g, b->r, n, x);
     case RG_LOOP: return rg_build_loop(g, n, x[0], x[1]);
     default: return fc_build_logsumexp(g, x[0], (uint32_t)n->naxes, n->axes, n->keep);
@@ -619,7 +653,7 @@ static bool change_dtype(shrinker *s, fusec_dtype from, fusec_dtype to) {
             if (n->kind == RG_NUMBER) n->bits = fc_o_cast(from, to, n->bits);
             n->t = to;
         } else if (n->kind == RG_OP || n->kind == RG_REDUCE || n->kind == RG_LOGSUMEXP ||
-                   n->kind == RG_DOT || n->kind == RG_SCAN) {
+                   n->kind == RG_DOT || n->kind == RG_SCAN || n->kind == RG_SORT) {
             n->t = rg_result(n, r.node[n->src[select]].t);
         } else if (operands(n) && n->kind != RG_CAST && n->kind != RG_BITCAST) {
             n->t = r.node[n->src[0]].t;
