@@ -22,9 +22,16 @@ enum { TEMPORARIES = 512 }; /* files that are written together; more would stay 
 static const char *volatile temporary[TEMPORARIES];
 static volatile sig_atomic_t on_terminal;
 
+/* Another thread may put a file into a folder while it is emptied; into one that is gone it can't.
+ */
+static void remove_temporary(const char *path) {
+    enum { TRIES = 100 };
+    for (int i = 0; i < TRIES && (!i || access(path, F_OK) == 0); i++) fc_remove_tree(path);
+}
+
 static void interrupted(int sig) {
     for (int i = 0; i < TEMPORARIES; i++)
-        if (temporary[i]) fc_remove_tree(temporary[i]);
+        if (temporary[i]) remove_temporary(temporary[i]);
     if (on_terminal) {
         static const char clear[] = "\r\033[K";
         ssize_t n = write(STDERR_FILENO, clear, sizeof clear - 1);
