@@ -200,7 +200,7 @@ FC_TEST(cli_store, interrupted) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:200000 -o x.npy; mkfifo p");
     shell_run(
-        &sh, "fusec -q -d interp -e 'x*3' x=p --split n=1024 -o y.zarr & a=$!; "
+        &sh, "(exec " FUSEC_COMMAND " -q -d interp -e 'x*3' x=p --split n=1024 -o y.zarr) & a=$!; "
              "exec 3>p; head -c 400000 x.npy >&3; "
              "until ls -A | grep -q fusec- || ! kill -0 $a; do :; done; kill $a; wait $a; exit $?");
     FC_EXPECT_EQ_I64(sh.code, 143);
