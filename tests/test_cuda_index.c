@@ -291,6 +291,65 @@ static job *open_pictures(int64_t planes, int64_t h, int64_t w, fc_cuda_host *ho
     return j;
 }
 
+/* x[i//2 of p planes, i + (-1, 0, 1) inside, j]: from row to row the plane changes, too. */
+static fc_node planes_in_turn(fc_graph *g, fc_node x, fc_dim p, fc_dim n, fc_dim m) {
+    const fc_dim rows[] = {n, fc_dim_const(&g->dims, 1)}, all[] = {n, m};
+    const fc_node i = fc_build_reshape(g, fc_build_iota(g, n), 2, rows), j = fc_build_iota(g, m),
+                  zero = gbn(g, i, 0), one = gbn(g, i, 1),
+                  last = gb2(g, FC_OP_sub, fc_build_dim(g, n), one);
+    const fc_node half = gb2(g, FC_OP_floordiv, i, gbn(g, i, 2)),
+                  plane = gb2(g, FC_OP_minimum, half, gb2(g, FC_OP_sub, fc_build_dim(g, p), one));
+    const fc_dim picture = fc_dim_mul(&g->dims, n, m), size = fc_dim_mul(&g->dims, p, picture);
+    const fc_node flat = fc_build_reshape(g, x, 1, &size);
+    fc_node y = FC_NONODE;
+    for (int d = -1; d <= 1; d++) {
+        fc_node row = gb2(g, FC_OP_add, i, gbn(g, i, d));
+        row = gb2(g, FC_OP_minimum, gb2(g, FC_OP_maximum, row, zero), last);
+        row = gb2(g, FC_OP_add, gb2(g, FC_OP_mul, plane, fc_build_dim(g, n)), row);
+        row = gb2(g, FC_OP_add, gb2(g, FC_OP_mul, row, fc_build_dim(g, m)), j);
+        row = fc_build_reshape(g, fc_build_broadcast(g, row, 2, all), 1, &picture);
+        const fc_node at = fc_build_reshape(g, fc_build_take(g, flat, row, 0), 2, all);
+        y = y == FC_NONODE ? at : gb2(g, FC_OP_add, gb2(g, FC_OP_mul, y, gbn(g, y, 3)), at);
+    }
+    return y;
+}
+
+static job *open_planes(int64_t planes, int64_t h, int64_t w, fc_cuda_host *host) {
+    job *j = new_job(&fc_cuda_small);
+    fc_graph_init(&j->g, &fc_libc_alloc, NULL);
+    const fc_dim p = gbd(&j->g, "p"), n = gbd(&j->g, "h"), m = gbd(&j->g, "w");
+    j->syms[0] = planes;
+    j->syms[1] = h;
+    j->syms[2] = w;
+    fc_build_output(&j->g, "y",
+                    planes_in_turn(&j->g, gbin(&j->g, "x", FUSEC_F32, 3, p, n, m), p, n, m));
+    if (!plan_job(j)) return close_job(j), NULL;
+    for (int64_t i = 0; i < planes * h * w; i++)
+        ((float *)j->in.t[0].data)[i] = (float)(i / (h * w) * 1000 + i / w % h);
+    if (!expect(j, host)) return close_job(j), NULL;
+    return j;
+}
+
+/* Reads that together are wider than a window may be. */
+static job *open_wide(int64_t h, int64_t w, fc_cuda_host *host) {
+    static const int8_t at[][2] = {{1, -1}, {1, 20}, {1, 50}};
+    job *j = new_job(&fc_cuda_small);
+    fc_graph_init(&j->g, &fc_libc_alloc, NULL);
+    const fc_dim n = gbd(&j->g, "h"), m = gbd(&j->g, "w");
+    j->syms[0] = h;
+    j->syms[1] = w;
+    const fc_node x = gbin(&j->g, "x", FUSEC_F32, 2, n, m, 0);
+    fc_node y = shifted(&j->g, x, FC_EDGE_EDGE, -1, -30);
+    for (size_t i = 0; i < FC_COUNT(at); i++)
+        y = gb2(&j->g, FC_OP_add, gb2(&j->g, FC_OP_mul, y, gbn(&j->g, y, 3)),
+                shifted(&j->g, x, FC_EDGE_EDGE, at[i][0], at[i][1]));
+    fc_build_output(&j->g, "y", y);
+    if (!plan_job(j)) return close_job(j), NULL;
+    for (int64_t i = 0; i < h * w; i++) ((float *)j->in.t[0].data)[i] = (float)(i * 7 % 31);
+    if (!expect(j, host)) return close_job(j), NULL;
+    return j;
+}
+
 static bool text_has(const job *j, const char *what) {
     fc_error e = {0};
     fc_str text;
@@ -309,7 +368,7 @@ FC_TEST(cuda_index, stencils_on_the_host) {
     static const int64_t sizes[][2] = {{140, 512}, {9, 37}};
     fc_cuda_host host;
     static const int64_t far[] = {101, 100};
-    job *jobs[3 * FC_COUNT(modes) + FC_COUNT(far) + 1];
+    job *jobs[3 * FC_COUNT(modes) + FC_COUNT(far) + 3];
     size_t n = 0;
     unsigned in_turn = 0, windows = 0, together = 0;
     if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
@@ -332,6 +391,9 @@ FC_TEST(cuda_index, stencils_on_the_host) {
     }
     if ((jobs[n] = open_pictures(21, 7, 512, &host)) != NULL)
         FC_EXPECT_TRUE(text_has(jobs[n++], "bool every = "));
+    if ((jobs[n] = open_planes(8, 64, 512, &host)) != NULL)
+        FC_EXPECT_FALSE(text_has(jobs[n++], "bool every = "));
+    if ((jobs[n] = open_wide(140, 512, &host)) != NULL) n++;
     FC_EXPECT_EQ_U64(n, FC_COUNT(jobs));
     FC_EXPECT_EQ_U64(in_turn, 2 * FC_COUNT(modes));
     FC_EXPECT_EQ_U64(windows, 2 * FC_COUNT(modes));

@@ -286,7 +286,9 @@ void fc_cuda_scan_ahead(fc_cuda_walk *w) {
     fc_cuda_line(&g->t, "const ix stop = live ? count : 0;");
     fc_cuda_slice(g, 0, FC_POINT);
     fc_cuda_group_declare(g, &gr, FC_RUN, false);
-    read_run(w, "(ix)thread * 16");
+    char first[32];
+    snprintf(first, sizeof first, "(ix)thread * %d", FC_RUN);
+    read_run(w, first);
 }
 
 /* The run of the next tile is asked for before this one waits for the other warps. */

@@ -11,9 +11,38 @@
 
 enum { MOST_ROWS = 32 }; /* of a stack */
 
+/* Whether from row to row nothing but indices changes in a form: what they move by is tested when
+ * it runs, all else is asked for at one row. `down`: what changes. */
+static bool moves_evenly(const fc_cuda_gen *g, const uint8_t *down, const fc_linear *f) {
+    for (unsigned i = 0; i < f->n; i++)
+        if (down[f->term[i].of] && g->code.ins.at[f->term[i].of].op != FC_OP_INDEX) return false;
+    return true;
+}
+
+/* Whether what holds at the first and the last of some rows holds at those between. */
+static bool is_interval(const fc_cuda_gen *g, const uint8_t *down, fc_val v) {
+    const fc_instr *i = &g->code.ins.at[v];
+    fc_linear f = {0};
+    if (!down[v]) return true;
+    switch (i->op) {
+    case FC_OP_logical_and: return is_interval(g, down, i->a) && is_interval(g, down, i->b);
+    case FC_OP_lt:
+    case FC_OP_le:
+    case FC_OP_gt:
+    case FC_OP_ge:
+        return fc_linear_add(&g->code, i->a, 1, &f) && fc_linear_add(&g->code, i->b, -1, &f) &&
+               moves_evenly(g, down, &f);
+    default: return false;
+    }
+}
+
+static bool may_stack(const fc_cuda_gen *g, const uint8_t *down, const window *w) {
+    return w->chosen == FC_NOVAL && moves_evenly(g, down, &w->leader) &&
+           (w->when == FC_NOVAL || is_interval(g, down, w->when));
+}
+
 /* Of a window: the elements of a row of its array, as a value of its leader; FC_NOVAL. */
 static fc_val row_of(const fc_cuda_gen *g, const window *w) {
-    if (w->chosen != FC_NOVAL) return FC_NOVAL;
     for (unsigned i = 0; i < w->leader.n; i++) {
         const fc_instr *of = &g->code.ins.at[w->leader.term[i].of];
         if (of->op != FC_OP_INDEX) continue;
@@ -49,37 +78,50 @@ static bool same_stack(const window *a, const window *b, fc_val by) {
 }
 
 /* All windows of the stack of window `first`. */
-static void fill_stack(struct fc_cuda_windows *x, uint32_t number) {
+static void fill_stack(fc_cuda_gen *g, const uint8_t *down, uint32_t number) {
+    struct fc_cuda_windows *x = g->windows;
     stack *s = &x->stacks.at[number];
     for (size_t i = 0; i < x->of.len; i++) {
         window *w = &x->of.at[i];
-        if (w->stack || !same_stack(&x->of.at[s->first], w, s->by)) continue;
+        if (w->stack || !same_stack(&x->of.at[s->first], w, s->by) || !may_stack(g, down, w))
+            continue;
         fc_linear f = w->leader;
         const int64_t row = without(&f, s->by), low = row < s->low ? row : s->low,
-                      high = row > s->high ? row : s->high;
-        if (high - low >= MOST_ROWS || fc_magnitude(w->low - s->from) >= FC_WINDOW_MOST / 2)
-            continue;
+                      high = row > s->high ? row : s->high, own = w->low + fc_cuda_window_length(w),
+                      from = w->low < s->from ? w->low : s->from, end = own > s->end ? own : s->end;
+        if (high - low >= MOST_ROWS || end - from > FC_WINDOW_MOST) continue;
         w->stack = (uint16_t)(number + 1);
         w->row = row;
         s->low = low;
         s->high = high;
-        if (w->low < s->from) s->from = w->low;
+        s->from = from;
+        s->end = end;
     }
 }
 
-bool fc_cuda_stacks_find(fc_cuda_gen *g) {
+static bool find(fc_cuda_gen *g, const uint8_t *down) {
     struct fc_cuda_windows *x = g->windows;
     for (uint32_t i = 0; i < x->of.len; i++) {
         const window *w = &x->of.at[i];
-        const fc_val by = w->stack ? FC_NOVAL : row_of(g, w);
+        const fc_val by = w->stack || !may_stack(g, down, w) ? FC_NOVAL : row_of(g, w);
         if (by == FC_NOVAL) continue;
         fc_linear f = w->leader;
         const int64_t row = without(&f, by);
-        const stack s = {.first = i, .by = by, .low = row, .high = row, .from = w->low};
+        const stack s = {
+            .first = i, .by = by, .low = row, .high = row, .from = w->low, .end = w->low};
         if (!fc_push(g->code.alloc, &x->stacks, s)) return false;
-        fill_stack(x, (uint32_t)x->stacks.len - 1);
+        fill_stack(g, down, (uint32_t)x->stacks.len - 1);
     }
     return true;
+}
+
+bool fc_cuda_stacks_find(fc_cuda_gen *g, const uint8_t *known) {
+    uint8_t *down = fc_calloc(g->code.alloc, g->code.ins.len + 1, 1);
+    if (!down) return false;
+    fc_cuda_windows_vary(g, known, g->np - 2u, down);
+    const bool found = find(g, down);
+    fc_free(g->code.alloc, down);
+    return found;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */

@@ -13,12 +13,13 @@ enum { MOST_CHOICES = 4 }; /* inside of each other */
 
 /* ---- finding them ---------------------------------------------------------------------------- */
 
-static void find_varying(const fc_cuda_gen *g, const uint8_t *known, uint8_t *varies) {
+void fc_cuda_windows_vary(const fc_cuda_gen *g, const uint8_t *known, unsigned axis,
+                          uint8_t *varies) {
     for (fc_val v = 0; v < g->code.ins.len; v++) {
         const fc_instr *i = &g->code.ins.at[v];
         if (known[v]) continue;
         if (i->op == FC_OP_LOAD || i->op == FC_OP_INDEX)
-            varies[v] = fc_class_move(g->cls, (uint32_t)i->imm, g->np - 1) != FC_MOVE_ZERO;
+            varies[v] = fc_class_move(g->cls, (uint32_t)i->imm, axis) != FC_MOVE_ZERO;
         for (int n = 0; n < fc_instr_arity(i); n++) varies[v] |= varies[fc_instr_operand(i, n)];
     }
 }
@@ -99,7 +100,7 @@ fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, fc_error
     x->place = fc_calloc(alloc, len + 1, sizeof *x->place);
     x->varies = fc_calloc(alloc, len + 1, 1);
     if (!x->place || !x->varies) return fc_oom(e);
-    find_varying(g, known, x->varies);
+    fc_cuda_windows_vary(g, known, g->np - 1u, x->varies);
     for (fc_val v = 0; v < len; v++) {
         const fc_instr *i = &g->code.ins.at[v];
         fc_linear f = {0};
@@ -110,7 +111,7 @@ fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, fc_error
         }
         if (!add(g, v, &f)) return fc_oom(e);
     }
-    return g->cls->cuda.rows_in_turn && !fc_cuda_stacks_find(g) ? fc_oom(e) : FUSEC_OK;
+    return g->cls->cuda.rows_in_turn && !fc_cuda_stacks_find(g, known) ? fc_oom(e) : FUSEC_OK;
 }
 
 void fc_cuda_windows_free(fc_cuda_gen *g) {
@@ -153,7 +154,7 @@ void fc_cuda_windows_need(fc_cuda_gen *g, fc_val v) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static unsigned length(const window *w) {
+unsigned fc_cuda_window_length(const window *w) {
     unsigned n = 0;
     while (n < FC_WINDOW_MOST && w->used >> n) n++;
     return n;
@@ -171,7 +172,7 @@ static unsigned width_at(const fc_cuda_gen *g, const window *w, unsigned k) {
 }
 
 static bool has_vectors(const fc_cuda_gen *g, const window *w) {
-    for (unsigned k = 0; k < length(w); k++)
+    for (unsigned k = 0; k < fc_cuda_window_length(w); k++)
         if (w->used >> k & 1 && width_at(g, w, k) > 1) return true;
     return false;
 }
@@ -245,7 +246,7 @@ static void load(fc_cuda_gen *g, unsigned number, bool vectors) {
 static void declare(fc_cuda_gen *g, unsigned number) {
     const window *w = &g->windows->of.at[number];
     const char *type = fc_dtypes[w->dtype].cuda;
-    fc_cuda_line(&g->t, "%s w%u[%u]%s;", type, number, length(w),
+    fc_cuda_line(&g->t, "%s w%u[%u]%s;", type, number, fc_cuda_window_length(w),
                  w->when == FC_NOVAL ? "" : " = {}");
     fc_cuda_indent(&g->t);
     fc_str_printf(g->t.out, "const %s *const l%u = a%u + (", type, number, (unsigned)w->arg);

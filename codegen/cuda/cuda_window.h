@@ -25,7 +25,7 @@ typedef struct stack {
     uint32_t first;    /* one of its windows: but for `by` and `low` all have the same leader */
     fc_val by;         /* elements of a row of the array */
     int64_t low, high; /* rows */
-    int64_t from;      /* the least `low` of its windows */
+    int64_t from, end; /* the least `low` of its windows; behind the last element of any */
 } stack;
 
 typedef struct place {
@@ -48,7 +48,11 @@ unsigned fc_cuda_window_bytes(const window *w, unsigned n);
 void fc_cuda_window_leader(fc_cuda_gen *g, const fc_linear *f);
 void fc_cuda_window_elements(fc_cuda_gen *g, const window *w, uint64_t used, bool vectors,
                              const char *to, const char *from);
+unsigned fc_cuda_window_length(const window *w);
+/* Marks what is not the same all along kept axis `axis`; `known` is. */
+void fc_cuda_windows_vary(const fc_cuda_gen *g, const uint8_t *known, unsigned axis,
+                          uint8_t *varies);
 /* cuda_stack.c: finds them. False: out of memory. */
-bool fc_cuda_stacks_find(fc_cuda_gen *g);
+bool fc_cuda_stacks_find(fc_cuda_gen *g, const uint8_t *known);
 
 #endif

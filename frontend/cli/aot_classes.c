@@ -112,10 +112,11 @@ static fusec_status measure_texts(const fc_aot_machine_of *x, const fc_kernel *k
     fc_str text;
     fc_str_init(&text, alloc);
     for (size_t i = 0; !st && i < c->n; i++) {
+        fc_error why = {0};
         text.len = 0;
-        st = x->target->emit(x->machine, k, &c->at[i].cls, "length", &text, e);
-        if (!st && text.oom) st = fc_oom(e);
-        c->at[i].length = text.len + 1;
+        st = x->target->emit(x->machine, k, &c->at[i].cls, "length", &text, &why);
+        c->at[i].length = st ? SIZE_MAX : text.len + 1; /* what has no text is not taken */
+        st = st == FUSEC_OUT_OF_MEMORY || text.oom ? fc_oom(e) : FUSEC_OK;
     }
     fc_str_free(&text);
     return st;

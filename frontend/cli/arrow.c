@@ -357,8 +357,9 @@ static fusec_status unpack(source *s, const batch *b, fc_error *e) {
     } else {
         if (!fc_codec_open(&s->codecs, codec, s->alloc, &why))
             return fc_fail(e, FUSEC_IO, "cannot read %s: %s", s->name, why.message);
-        if (length > BUFFER_MOST ||
-            !has_room(s, &s->plain, &s->plain_room, (size_t)length + (size_t)b->rows + 1))
+        if (length > BUFFER_MOST)
+            return damaged_batch(s, e, b->number, "says of a buffer that it is too large");
+        if (!has_room(s, &s->plain, &s->plain_room, (size_t)length + (size_t)b->rows + 1))
             return fc_oom(e);
         if (!fc_codec_decode(&s->codecs, codec, s->packed + skip, f.n - skip, s->plain,
                              (size_t)length, &got) ||

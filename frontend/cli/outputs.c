@@ -298,7 +298,9 @@ static void tell(const fc_job *s, const out_job *o, double seconds) {
     if (clipped)
         fc_cli_say(s->cli, "%s: %s elements are not from 0 to 1 and were cut off", shown,
                    fc_commas(n, clipped));
-    if (ends_with(o->file, ".npy") && fc_npy_write_note(a.dtype))
+    const bool array = ends_with(o->file, ".npy") || ends_with(o->file, ".zarr") ||
+                       fc_arrow_is(o->file, strlen(o->file));
+    if (array && fc_npy_write_note(a.dtype))
         fc_cli_say(s->cli, "%s: %s", shown, fc_npy_write_note(a.dtype));
 }
 

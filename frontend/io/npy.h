@@ -11,7 +11,7 @@
  *     FC_TRY(fc_npy_read_data(&in, &h, alloc, memory, e));
  *     fc_reader_close(&in);
  *
- * Writing: version 1.0, data on a multiple of 64 bytes. NPY has no bf16: such arrays are written as
+ * Writing: version 1.0, data on a multiple of 64 bytes. this format has no bf16: such arrays are written as
  * f32, which holds them exactly. */
 #ifndef FUSEC_FRONTEND_IO_NPY_H
 #define FUSEC_FRONTEND_IO_NPY_H

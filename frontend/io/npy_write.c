@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 const char *fc_npy_write_note(fusec_dtype dtype) {
-    return dtype == FUSEC_BF16 ? "NPY has no bf16: written as f32, which holds the same values"
+    return dtype == FUSEC_BF16 ? "this format has no bf16: written as f32, which holds the same values"
                                : NULL;
 }
 

@@ -135,13 +135,15 @@ static int fill_words(call *c, const fc_kernel *k, const fc_nest *nest, fc_aot_s
     return FC_AOT_OK;
 }
 
-/* The code of the class, or of one that does as well; else none. */
+/* The code of the class, or of one that does as well, rather with indices of the same width; else
+ * none. */
 static void find_code(const fc_aot_code *code, const fc_class *cls, fc_aot_step *s) {
     unsigned blocks = 1;
     for (size_t v = 0; v < code->n; v++) {
         const fc_class *x = &code->variants[v].cls;
-        const bool equal = fc_class_equal(x, cls);
-        const unsigned more = equal ? 1 : s->code ? 0 : fc_class_stands_in(x, cls);
+        const bool equal = fc_class_equal(x, cls),
+                   better = !s->code || (s->code->cls.wide != cls->wide && x->wide == cls->wide);
+        const unsigned more = equal ? 1 : better ? fc_class_stands_in(x, cls) : 0;
         if (!more) continue;
         s->code = &code->variants[v];
         s->number = code->first + v;
