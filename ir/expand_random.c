@@ -68,8 +68,8 @@ fc_val fc_x_box_muller(fc_code *s, const fc_x *u, const fc_x *v) {
 }
 
 /* The same bits, where the operands are those of a draw. u is an ordinary number, so m and e are
- * parts of its bits; each step is -2 times that of log_of, which is exact; and of v from -0.5
- * to 1.5 the distance from the nearest whole number is 0.5 - ||v| - 0.5|, exact too. */
+ * parts of its bits; each step is -2 times that of log_of, which is exact; and of v from -1
+ * to 1 the distance from the nearest whole number is 0.5 - ||v| - 0.5|, exact too. */
 fc_val fc_x_normal(fc_code *s, const fc_x *u, const fc_x *v) {
     const fusec_dtype TYPE = fc_val_dtype(s, u->v);
     const bool wide = TYPE == FUSEC_F64;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/support/shell.h"
+#include "tests/support/fake_machine.h"
 #include "tests/support/test.h"
 
 static const char *const equal[] = {
@@ -99,6 +100,7 @@ static const char set[] = "export FUSEC_LIBCUDA_PATH=" FUSEC_BINARY_DIR
 FC_TEST(cli_split, logical_devices) {
     static const char *const ways[] = {"cuda:0/0,cuda:0/1", "cuda:0,cuda:1",
                                        "cuda:0/0,cuda:0/1,cuda:1/3 --split n=1024"};
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
     OPEN(sh);
     EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:9001 -o x.npy");
     EXPECT_RUN(sh, 0, "fusec -q -d interp -e '(x - mean(x)) / std(x)' x=x.npy -o a.npy");

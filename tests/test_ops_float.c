@@ -238,6 +238,13 @@ static float sample(uint64_t *random, size_t k) {
     return from_bits_float((uint32_t)(*random >> 32));
 }
 
+/* The operands of a draw (normal_raw), which has no others: above 0 and at most 1; from -0.25 to
+ * below 1. */
+static void draw(float *x, float *y, uint64_t random) {
+    *x = (float)(((double)(random >> 40) + 1) * 0x1p-24);
+    *y = (float)((double)(random % 20971520) * 0x1p-24 - 0.25);
+}
+
 static bool accepts(const fc_interval *r, double got) {
     if (isnan(got)) return r->nan || isnan(r->lo);
     return r->exact ? same_bits(got, r->lo) : got >= r->lo && got <= r->hi;
@@ -252,6 +259,7 @@ static void check_function(void *arg) {
         y[k] = sample(&random, k / 2);
         if (isnan(x[k])) x[k] = NAN; /* not a signalling one */
         if (isnan(y[k])) y[k] = NAN;
+        if (op == FC_OP_normal_raw) draw(&x[k], &y[k], random);
     }
     if (!fc_box_op(op, FUSEC_F32, FUSEC_F32, FC_TARGET_INTERP, SAMPLES, x, y, NULL, out)) return;
     for (size_t k = 0; k < SAMPLES; k++) {

@@ -36,7 +36,7 @@ typedef struct fake_cuda {
     long spilling;  /* so many modules, the next ones, have code that spills registers */
     /* what happened */
     long calls, fired, calls_after_loss;
-    long memory, modules, streams, events, contexts, graphs, transforms; /* alive */
+    long memory, pinned, modules, streams, events, contexts, graphs, transforms; /* alive */
     long transformed; /* by cuFFT */
     size_t bytes;
     long misuse;         /* unknown handles, ranges outside of an allocation, no current context */

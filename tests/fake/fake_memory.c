@@ -28,13 +28,12 @@ FN(cuMemFree_v2, (address p)) {
 }
 FN(cuMemAllocHost_v2, (void **p, size_t n)) {
     HIT("cuMemAllocHost_v2");
-    *p = malloc(n);
+    *p = fake_make(n, &fake_control.pinned);
     return *p ? OK : NO_MEMORY;
 }
 FN(cuMemFreeHost, (void *p)) {
     HIT("cuMemFreeHost");
-    free(p);
-    return OK;
+    return fake_drop(p, &fake_control.pinned, "cuMemFreeHost");
 }
 FN(cuPointerGetAttribute, (void *value, int attribute, address p)) {
     NEED_CONTEXT("cuPointerGetAttribute");

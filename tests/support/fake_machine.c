@@ -54,6 +54,7 @@ void fake_check_balance(const fake_machine *m, bool lost) {
     if (f->misuse) FC_FAIL("%ld times misused, first in %s", f->misuse, f->misused);
     if (lost) return; /* frees do nothing then: the process has to end */
     FC_EXPECT_EQ_I64(f->memory, 0);
+    FC_EXPECT_EQ_I64(f->pinned, 0);
     FC_EXPECT_EQ_I64(f->modules, 0);
     FC_EXPECT_EQ_I64(f->streams, 0);
     FC_EXPECT_EQ_I64(f->events, 0);
