@@ -26,7 +26,8 @@ typedef enum fc_move { FC_MOVE_ZERO, FC_MOVE_ONE, FC_MOVE_ANY } fc_move;
     X(CLUSTER, "cluster") /* a row lies in the shared memory of a cluster of blocks */             \
     X(OUTER, "outer")     /* threads own neighbouring columns */                                   \
     X(SCAN, "scan")       /* prefixes: a thread has a run of each row, or a row */                 \
-    X(DOT, "dot")         /* a block makes a tile of the results of a contraction */
+    X(DOT, "dot")         /* a block makes a tile of the results of a contraction */               \
+    X(FLASH, "flash")     /* joined: products whose results are an operand of the next one */
 
 typedef enum fc_cuda_kind {
 #define X(name, text) FC_CUDA_##name,
@@ -49,7 +50,7 @@ typedef enum fc_cuda_split {
 
 #define FC_CUDA_CLASS(X)                                                                           \
     X(whole) /* map: inner extents are multiples of `vector`; rows fill whole groups of it */      \
-    X(full)  /* one, ring, cluster, outer: no thread lacks an element, a row or a run */           \
+    X(full)  /* one, ring, cluster, outer: no thread lacks an element, a row or a run; flash */    \
     X(rows_of_grid) /* map: the outer axes are the grid's second direction */                      \
     X(rows_in_turn) /* the same: rows of a block, one after the other */                           \
     X(copied)       /* map: blocks update copies of arrays of at most so many elements */          \
@@ -70,21 +71,25 @@ typedef enum fc_cuda_split {
     X(lane_slots)  /* cluster: chunks whose results a lane joins */                                \
     X(blocks)      /* cluster: of it */                                                            \
     X(across)      /* outer: threads of a block along x, of `vector` columns each */               \
-    X(runs) /* outer: of a thread at most, if `full` exactly, 0: any number; scan, staged */       \
-    X(transposed)  /* outer: loads of a warp pass through shared memory */                         \
-    X(staged)      /* scan: elements and results pass through shared memory, of columns through */ \
-                   /* registers, for which those of the next run come ahead */                     \
-    X(columns)     /* scan: a block has 32 columns, 8 runs of each at a time */                    \
-    X(block_rows)  /* scan: a block has a row; else a thread */                                    \
-    X(dot_axis)    /* dot: of the rows of a tile; the number of kept axes if there are none */     \
-    X(dot_across)  /* dot: of the columns, likewise */                                             \
-    X(dot_tile)    /* dot: which of fc_cuda_tiles */                                               \
+    X(runs)       /* outer: of a thread at most, if `full` exactly, 0: any number; scan, staged */ \
+    X(transposed) /* outer: loads of a warp pass through shared memory */                          \
+    X(staged)     /* scan: elements and results pass through shared memory, of columns through */  \
+                  /* registers, for which those of the next run come ahead */                      \
+    X(columns)    /* scan: a block has 32 columns, 8 runs of each at a time */                     \
+    X(block_rows) /* scan: a block has a row; else a thread */                                     \
+    X(dot_axis)   /* dot: of the rows of a tile; the number of kept axes if there are none */      \
+    X(dot_across) /* dot: of the columns, likewise */                                              \
+    X(dot_tile)   /* dot: which of fc_cuda_tiles */                                                \
     X(dot_swapped) /* dot: the columns are of the kernel's left operand */                         \
     X(dot_stages)  /* dot: steps of k in shared memory */                                          \
     X(dot_parts)   /* dot: of k, that blocks share; rounded up to a power of two; 0: no split */   \
     X(dot_narrow)  /* dot: of integers whose sums, or what is looked at of them, have 32 bits */   \
     X(dot_left)    /* dot: how the operand of the rows is read, fc_cuda_reads, */                  \
     X(dot_right)   /* and that of the columns */                                                   \
+    X(flash_deep)  /* flash: sixteens of k of the first product, */                                \
+    X(flash_wide)  /* and 64s of columns of the second */                                          \
+    X(flash_parts) /* flash: of 128 columns of the first that are made after each other */         \
+    X(flash_once)  /* flash: a softmax goes through its row once */                                \
     X(roomy)       /* registers need not do for other blocks of the SM */                          \
     X(large)       /* its arrays are more than the L2 holds */
 

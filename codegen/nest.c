@@ -353,9 +353,10 @@ fusec_status fc_nest_bind_cut(const fc_kernel *k, const int64_t *values,
     return bind(k, values, strides, cut, false, arena, out, e);
 }
 
-fusec_status fc_nest_bind_plain(const fc_kernel *k, const int64_t *values, fc_arena *arena,
-                                fc_nest *out, fc_error *e) {
-    return bind(k, values, NULL, NULL, true, arena, out, e);
+fusec_status fc_nest_bind_plain(const fc_kernel *k, const int64_t *values,
+                                const int64_t *const *strides, fc_arena *arena, fc_nest *out,
+                                fc_error *e) {
+    return bind(k, values, strides, NULL, true, arena, out, e);
 }
 
 /* ---- the class ------------------------------------------------------------------------------- */

@@ -49,8 +49,9 @@ fusec_status fc_nest_bind_strided(const fc_kernel *k, const int64_t *values,
 
 /* The same with the kernel's own axes: none is dropped, none are merged, so that the nests of all
  * sizes have the same. */
-fusec_status fc_nest_bind_plain(const fc_kernel *k, const int64_t *values, fc_arena *arena,
-                                fc_nest *out, fc_error *e);
+fusec_status fc_nest_bind_plain(const fc_kernel *k, const int64_t *values,
+                                const int64_t *const *strides, fc_arena *arena, fc_nest *out,
+                                fc_error *e);
 
 /* Rows that are done in strips, one launch after the other: the same nest with other offsets. */
 typedef struct fc_nest_cut {

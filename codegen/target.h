@@ -6,7 +6,7 @@
 #ifndef FUSEC_CODEGEN_TARGET_H
 #define FUSEC_CODEGEN_TARGET_H
 
-#include "codegen/nest.h"
+#include "codegen/joined.h"
 #include "ir/expand.h"
 
 /* What an x86 or ARM processor has; bits of fc_machine.host_features. */
@@ -103,6 +103,13 @@ typedef struct fc_target {
     /* Marks in kept[accesses], which come as 0, the loads that a kernel of this class does once for
      * all its stages. NULL: each stage loads what it needs. */
     fusec_status (*kept)(const fc_kernel *k, const fc_class *cls, uint8_t *kept, fc_error *e);
+    /* Whether kernels, whose nests are plain, are one launch: then *j has their classes. `mode`:
+     * licences (passes/plan.h). NULL: never. */
+    fusec_status (*join)(const fc_machine *m, uint32_t mode, uint32_t align, fc_arena *arena,
+                         fc_joined *j, fc_launch *launch, bool *can, fc_error *e);
+    /* As emit, of such kernels. */
+    fusec_status (*emit_joined)(const fc_machine *m, const fc_joined *j, const char *name,
+                                fc_str *out, fc_error *e);
 } fc_target;
 
 extern const fc_target fc_cuda_target, fc_llvm_target, fc_interp_target;

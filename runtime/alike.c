@@ -3,6 +3,8 @@
  * takes a step first, integer limits only. */
 #include "runtime/alike.h"
 
+#include "runtime/join.h"
+
 enum {
     LOOK_BACK = 16,           /* launches that a step is compared with */
     MOST_OF_STEP = 4 << 20,   /* bytes, 1 us of moving: its launch is the larger part */
@@ -46,6 +48,7 @@ static uint32_t room_for(const grouping *x, uint32_t step, int64_t bytes) {
     const fc_bound_step *s = &x->b->steps[step];
     const fc_target *t = x->p->device->target;
     if (s->strips) return 1; /* it comes again with each strip */
+    if (s->joined) return 1; /* it is part of another launch */
     if (!t->alike || s->nest.empty || bytes > MOST_OF_STEP) return 1;
     if (kernel_of(x, step)->checks.len) return 1;  /* each has its report */
     if (kernel_of(x, step)->updates.len) return 1; /* it comes behind what makes its array */
@@ -118,14 +121,25 @@ static uint32_t add(grouping *x, group *one) {
     return n;
 }
 
+/* Joined steps follow each other. */
+static uint32_t add_joined(grouping *x, uint32_t step) {
+    const uint32_t n = x->ngroups - 1;
+    group *g = &x->groups[n];
+    x->next[g->last] = step;
+    g->last = step;
+    g->n++;
+    return n;
+}
+
 static fusec_status add_step(grouping *x, uint32_t step, fc_error *e) {
     const fc_kernel *k = kernel_of(x, step);
+    const fc_bound_step *s = &x->b->steps[step];
     const int64_t bytes = bytes_of(x, step);
     group one = {.first = step, .last = step, .n = 1, .bytes = bytes};
     one.room = room_for(x, step, bytes);
     if (one.room > 1) one.hash = hash_of(x, step);
     fc_str_init(&one.code, x->p->alloc);
-    const uint32_t at = add(x, &one);
+    const uint32_t at = s->joined && s->joined_from != step ? add_joined(x, step) : add(x, &one);
     for (size_t a = 0; a < k->args.len; a++)
         if (k->args.at[a].written) x->made_by[k->args.at[a].buffer] = at + 1;
     return x->oom ? fc_oom(e) : FUSEC_OK;
@@ -137,6 +151,7 @@ static bool join_words(const grouping *x, fc_bound_launch *l) {
     fc_bound_step *leader = &b->steps[l->steps[0]];
     l->words = leader->words;
     l->nwords = leader->layout.words;
+    if (leader->joined) return fc_join_words(b, l);
     if (l->n == 1) return true;
     l->words = fc_arena_alloc(&b->arena, FC_ALIKE_WORDS * sizeof *l->words);
     if (!l->words) return false;
@@ -168,7 +183,7 @@ static bool finish(grouping *x) {
         for (uint32_t k = 0, step = g->first; k < g->n; k++, step = x->next[step]) {
             *order++ = step;
             b->leader[step] = g->first;
-            b->steps[step].sharing = g->n;
+            b->steps[step].sharing = b->steps[step].joined ? 1 : g->n;
         }
         if (!join_words(x, &b->launches[i])) return false;
     }

@@ -3,6 +3,7 @@
 #include "runtime/outside.h"
 #include "runtime/alike.h"
 #include "runtime/fft.h"
+#include "runtime/join.h"
 #include "runtime/step.h"
 #include "runtime/strips.h"
 
@@ -94,7 +95,10 @@ static void place_buffers(fc_placing *x, const fc_bound_step *leader, const fc_k
         const uint32_t buf = k->args.at[a].buffer;
         if (x->p->plan->buffers.at[buf].kind != FC_BUF_TEMP || x->placed[buf]) continue;
         const size_t strip = x->b->strip ? x->b->strip[buf].bytes : 0;
-        const size_t bytes = strip ? copies(leader) * fc_strips_apart(strip) : x->b->bytes[buf];
+        const bool inside = x->b->inside && x->b->inside[buf];
+        const size_t bytes = inside  ? 0
+                             : strip ? copies(leader) * fc_strips_apart(strip)
+                                     : x->b->bytes[buf];
         x->b->place[buf] = fit(x, bytes, x->last[buf]);
         x->placed[buf] = true;
     }
@@ -176,13 +180,14 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, uint32_t *bl
     const fc_kernel *k = &p->plan->steps.at[i]->kernel;
     fc_bound_step *s = &b->steps[i];
     const int64_t *const *strides;
+    if (s->joined) return fc_join_bind(p, b, (uint32_t)i, e);
     FC_TRY(fc_bound_strides(p, b, k, &strides, blocked, e));
     if (p->plan->steps.at[i]->kind != FC_STEP_KERNEL) return fc_step_bind(p, b, (uint32_t)i, e);
     const bool plain = b->plain && p->device->target->schedule_plain && !strides && !s->strips;
     if (s->strips)
         FC_TRY(fc_strips_bind(b, k, s, strides, e));
     else if (plain)
-        FC_TRY(fc_nest_bind_plain(k, b->values, &b->arena, &s->nest, e));
+        FC_TRY(fc_nest_bind_plain(k, b->values, NULL, &b->arena, &s->nest, e));
     else
         FC_TRY(fc_nest_bind_strided(k, b->values, strides, &b->arena, &s->nest, e));
     s->layout = fc_layout_of((uint32_t)k->args.len, s->nest.np + s->nest.nr,
@@ -228,8 +233,11 @@ static fusec_status get_code(fc_program *p, fc_bound *b, bool quick_first, fc_er
         const fc_step *st = p->plan->steps.at[i];
         n += fc_sort_wanted(s, w + n);
         if (s->nest.empty || s->variant || b->leader[i] != i) continue;
-        w[n] = (fc_wanted){
-            .kernel = &st->kernel, .cls = &s->cls, .launch = &s->launch, .out = &s->variant};
+        w[n] = (fc_wanted){.kernel = &st->kernel,
+                           .joined = s->joined,
+                           .cls = &s->cls,
+                           .launch = &s->launch,
+                           .out = &s->variant};
         /* "softmax k0: max1, sum5, out" */
         snprintf(w[n].label, sizeof w[n].label, "%s%sk%zu: %s", p->name, *p->name ? " " : "", i,
                  st->what);
@@ -249,7 +257,7 @@ static fusec_status shrink(fc_program *p, fc_bound *b, bool *found, fc_error *e)
         const uint32_t step = b->launches[i].steps[0];
         fc_bound_step *s = &b->steps[step];
         const fc_kernel *k = &p->plan->steps.at[step]->kernel;
-        if (!s->variant || !s->variant->facts.spill_bytes || s->cls.alike) continue;
+        if (!s->variant || !s->variant->facts.spill_bytes || s->cls.alike || s->joined) continue;
         const fc_nest nest = nest_of(s);
         if (!d->target->smaller(&d->machine, k, &nest, b->align, s->variant->facts.registers,
                                 s->variant->facts.spill_bytes, &b->arena, &s->cls, &s->launch))
@@ -323,6 +331,7 @@ static fusec_status complete(fc_program *p, fc_bound *b, fc_layouts *l, fc_error
     if (!fc_bound_keep_layouts(p, b, l)) return fc_oom(e);
     FC_TRY(buffer_bytes(p, b, e));
     FC_TRY(fc_bound_spans(p, b, e));
+    FC_TRY(fc_join_find(p, b, e));
     FC_TRY(fc_strips_find(p, b, e));
     for (size_t i = 0; i < p->plan->steps.len; i++) FC_TRY(bind_step(p, b, i, &l->blocked, e));
     FC_TRY(fc_bound_group(p, b, e));

@@ -32,6 +32,8 @@ typedef struct fc_bound_step {
     int64_t *moved_args; /* [strips->count][arguments] the same of addresses, in bytes; or NULL */
     fc_own_word *own;    /* of its block */
     uint32_t nown;
+    const fc_joined *joined; /* the kernels of its launch, which it is one of (join.h), and */
+    uint32_t joined_from;    /* the first step of them; NULL: it has one of its own */
 } fc_bound_step;
 
 /* An array of which a strip at a time is there (strips.h). */
@@ -52,6 +54,7 @@ typedef struct fc_bound_launch {
 /* Where the block has the pointers and parameters of step number `number` of the launch. */
 static inline fc_layout fc_launch_layout(const fc_bound_step *leader, const fc_bound_launch *l,
                                          uint32_t number) {
+    if (leader->joined) return leader->joined->layout[number];
     return l->n > 1 ? fc_alike_layout(leader->layout, number) : leader->layout;
 }
 
@@ -69,6 +72,7 @@ struct fc_bound {
     int64_t *values;         /* of every dim */
     size_t *bytes;           /* of each buffer of the plan */
     fc_strip_array *strip;   /* [buffers]; NULL: all is there of all */
+    uint8_t *inside;         /* [buffers] which stay inside of a launch; NULL: none does */
     size_t *place;           /* of each temporary buffer in the scratch block */
     size_t scratch;          /* bytes of it */
     size_t tickets_begin, tickets_bytes; /* part of it that must be zero before the first step */

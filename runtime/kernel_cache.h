@@ -28,6 +28,7 @@ typedef void fc_own_text(uint32_t number, const char *name, fc_str *out);
 
 typedef struct fc_wanted {
     const fc_kernel *kernel; /* NULL: own text, with `number`, its entry point like the label */
+    const fc_joined *joined; /* this one and others, as one text; NULL: it is alone */
     fc_own_text *own;
     uint32_t number;
     const fc_class *cls;

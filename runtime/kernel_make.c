@@ -22,7 +22,9 @@ typedef struct group_entry {
 } group_entry;
 
 void fc_item_name(const fc_wanted *w, char name[FC_KERNEL_NAME]) {
-    if (w->kernel)
+    if (w->joined)
+        fc_joined_name(w->joined, name);
+    else if (w->kernel)
         fc_kernel_name(w->kernel, name);
     else
         snprintf(name, FC_KERNEL_NAME, "%.*s", FC_KERNEL_NAME - 1, w->label);
@@ -30,6 +32,7 @@ void fc_item_name(const fc_wanted *w, char name[FC_KERNEL_NAME]) {
 
 fusec_status fc_item_text(const fc_device *d, const fc_wanted *w, const fc_class *cls,
                           const char *name, fc_str *out, fc_error *e) {
+    if (w->joined) return d->target->emit_joined(&d->machine, w->joined, name, out, e);
     if (w->kernel) return d->target->emit(&d->machine, w->kernel, cls, name, out, e);
     w->own(w->number, name, out);
     return FUSEC_OK;
@@ -92,8 +95,8 @@ static bool unwrap(const char *maker, fc_bytes *b) {
     return true;
 }
 
-bool fc_code_keep(fc_diskcache *disk, const fc_device *d, const uint8_t key[32],
-                  const char *label, const fc_bytes *binary) {
+bool fc_code_keep(fc_diskcache *disk, const fc_device *d, const uint8_t key[32], const char *label,
+                  const fc_bytes *binary) {
     char maker[FC_MAKER];
     maker_of(d, maker);
     const size_t n = strlen(maker);
@@ -215,7 +218,7 @@ static bool class_of(const fc_making *x, const fc_item *t, fc_effort effort, fc_
     const fc_target *target = x->d->target;
     if (!t->w->kernel) return false;
     *cls = *t->w->cls;
-    return effort == FC_QUICK && target->quicker &&
+    return effort == FC_QUICK && target->quicker && !t->w->joined &&
            target->quicker(&x->d->machine, t->w->kernel, t->w->launch, cls);
 }
 

@@ -26,6 +26,11 @@ typedef struct traffic {
     uint8_t *have;   /* [args] loaded to be kept */
 } traffic;
 
+/* What stays inside of a launch is nowhere. */
+static int64_t bytes_of(const fc_bound *b, uint32_t buffer) {
+    return b->inside && b->inside[buffer] ? 0 : (int64_t)b->bytes[buffer];
+}
+
 /* Bytes that the loop of the first n roots reads: every array once, but for what is kept. */
 static int64_t read_bytes(const traffic *t, size_t n) {
     const fc_kernel *k = t->k;
@@ -39,7 +44,7 @@ static int64_t read_bytes(const traffic *t, size_t n) {
         if (!t->needed[i] || (!at && in->op != FC_OP_LOAD)) continue;
         const size_t arg = at ? in->imm : k->accesses.at[in->imm].buffer;
         if (t->seen[arg]++ || (!at && t->kept[in->imm] && t->have[arg]++)) continue;
-        bytes = fc_add_most(bytes, (int64_t)t->b->bytes[k->args.at[arg].buffer]);
+        bytes = fc_add_most(bytes, bytes_of(t->b, k->args.at[arg].buffer));
     }
     return bytes;
 }
@@ -61,7 +66,7 @@ static void add_loops(const traffic *t, fc_step_report *r) {
     for (size_t i = 0; i < k->updates.len; i++) t->roots[n++] = k->updates.at[i].value;
     r->bytes_read = fc_add_most(r->bytes_read, read_bytes(t, n));
     for (size_t i = 0; i < k->args.len; i++) {
-        int64_t bytes = (int64_t)t->b->bytes[k->args.at[i].buffer];
+        const int64_t bytes = bytes_of(t->b, k->args.at[i].buffer);
         if (k->args.at[i].written) r->bytes_written = fc_add_most(r->bytes_written, bytes);
         r->bytes_floor = fc_add_most(r->bytes_floor, bytes);
     }
@@ -152,9 +157,16 @@ fusec_status fc_program_source(fc_program *p, uint32_t step, uint32_t nin, const
         s = fc_fail(e, FUSEC_INVALID, "the program has %zu kernels", p->plan->steps.len);
     else if (!b->steps[step].nest.empty) {
         const fc_kernel *k = &p->plan->steps.at[step]->kernel;
+        const fc_joined *j = b->steps[step].joined;
         char name[FC_KERNEL_NAME];
         fc_kernel_name(k, name);
-        s = p->device->target->emit(&p->device->machine, k, &b->steps[step].cls, name, out, e);
+        if (j) fc_joined_name(j, name);
+        if (j && step != b->steps[step].joined_from)
+            fc_str_printf(out, "// part of the launch of k%u\n", b->steps[step].joined_from);
+        else if (j)
+            s = p->device->target->emit_joined(&p->device->machine, j, name, out, e);
+        else
+            s = p->device->target->emit(&p->device->machine, k, &b->steps[step].cls, name, out, e);
     }
     fc_bound_release(p, b);
     return s;

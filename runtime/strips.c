@@ -167,7 +167,7 @@ static bool follow_step(search *x, uint32_t s) {
                              .words;
     if (x->p->plan->steps.at[s]->kind != FC_STEP_KERNEL || k->updates.len || k->checks.len)
         return false;
-    if (words > FC_ALIKE_WORDS) return false;
+    if (words > FC_ALIKE_WORDS || x->b->steps[s].joined) return false;
     for (uint32_t i = 0; i < k->np; i++)
         if (!x->b->values[k->extent[i]]) return false; /* nothing to do, and no code */
     for (size_t a = 0; a < k->accesses.len; a++) {

@@ -68,6 +68,10 @@ typedef struct fc_cuda_gen {
     fc_val *map;          /* from the kernel's code */
     struct fc_cuda_windows *windows; /* see cuda_window.c; NULL: loads are where they are needed */
     struct fc_cuda_inside *inside;   /* see cuda_inside.c; NULL: one text is for all vectors */
+    const char *given; /* expression: what access `given_access` loads; NULL: all read memory */
+    uint32_t given_access;
+    bool given_value; /* of 16 bits: it is a float that has such a value, not the bits */
+    uint8_t *had;     /* [FC_CUH_COUNT] sections of the prelude that stand there; NULL: none do */
 } fc_cuda_gen;
 
 static inline const fc_val *fc_cuda_red_value(const fc_cuda_gen *g, size_t r) {
@@ -128,8 +132,6 @@ bool fc_cuda_of_byte(const fc_instr *i, const fc_instr *from);
 
 /* ---- reductions: see cuda_red.c -------------------------------------------------------------- */
 
-/* Whether any order of joins gives the same: a largest or smallest element, sums that wrap. */
-bool fc_cuda_any_order(const fc_reduction *r);
 bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage);
 bool fc_cuda_evens(const fc_cuda_gen *g); /* fc_join_even exists */
 void fc_cuda_prelude(fc_cuda_gen *g);     /* what the kernel needs of it */
@@ -273,10 +275,11 @@ void fc_cuda_inside_rows_declare(fc_cuda_gen *g, unsigned rows);
 void fc_cuda_inside_rows_load(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned rows);
 void fc_cuda_inside_rows_compute(fc_cuda_gen *g, const fc_cuda_group *gr);
 void fc_cuda_inside_rows_end(fc_cuda_gen *g);
-/* cuda_emit.c: all of `g` but what it is of; the value of a scalar parameter. */
+/* cuda_emit.c: all of `g` but what it is of; lines for its arguments a* and its scalars. */
 fusec_status fc_cuda_gen_init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls, fc_str *out,
                               fc_error *e);
 void fc_cuda_gen_free(fc_cuda_gen *g);
+void fc_cuda_arguments(fc_cuda_gen *g);
 void fc_cuda_parameters(fc_cuda_gen *g);
 
 /* ---- values held from phase to phase: s*, see cuda_hold.c ------------------------------------ */
@@ -313,5 +316,8 @@ void fc_ring_close(fc_cuda_gen *g);
 
 fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                           const char *name, fc_str *out, fc_error *e);
+/* cuda_flash.c: fc_target.emit_joined. */
+fusec_status fc_cuda_emit_joined(const fc_machine *m, const fc_joined *j, const char *name,
+                                 fc_str *out, fc_error *e);
 
 #endif

@@ -11,7 +11,7 @@
 /* ---- the entry point ------------------------------------------------------------------------ */
 
 /* Pointers and parameters of one of several kernels stand at `own`. */
-static void arguments(fc_cuda_gen *g) {
+void fc_cuda_arguments(fc_cuda_gen *g) {
     const fc_layout l = g->cls->alike ? fc_alike_layout(g->l, 0) : g->l;
     const char *own = g->cls->alike ? "own + " : "";
     if (g->cls->alike)
@@ -108,7 +108,7 @@ static void entry(fc_cuda_gen *g, const char *name) {
         &g->t,
         "extern \"C\" __global__ void %s__launch_bounds__(%s) %s(const __grid_constant__ P p) {",
         cluster, bounds, name);
-    arguments(g);
+    fc_cuda_arguments(g);
     fc_cuda_parameters(g);
     fc_cuda_line(&g->t, "const ix rows = (ix)p.w[%u];", g->l.extra + FC_PB_ROWS);
     fc_cuda_line(&g->t, "const long long zero = p.w[%u];", g->l.extra + FC_PB_SPARE0);

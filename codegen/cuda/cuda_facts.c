@@ -140,6 +140,11 @@ unsigned fc_cuda_made_bytes(const fc_kernel *k, const fc_class *cls, const uint8
 
 /* ---- accumulators ---------------------------------------------------------------------------- */
 
+bool fc_cuda_any_order(const fc_reduction *r) {
+    const bool exact = (fc_ops[r->op].flags & FC_F_EXACT) || !fc_is_float((fusec_dtype)r->dtype);
+    return !r->record && exact && fc_red_components(r) == 1;
+}
+
 size_t fc_cuda_red_bytes(const fc_reduction *r) {
     size_t bytes = 0, align = 1;
     for (unsigned c = 0; c < fc_red_components(r); c++) {

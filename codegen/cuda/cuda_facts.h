@@ -96,7 +96,13 @@ static inline const fc_cuda_tile *fc_cuda_tile_of(const fc_class *cls) {
     return &fc_cuda_tiles[cls->cuda.dot_tile];
 }
 static inline bool fc_cuda_on_tensor_cores(const fc_class *cls) {
-    return cls->cuda.kind == FC_CUDA_DOT && fc_cuda_tile_of(cls)->tensor;
+    return cls->cuda.kind == FC_CUDA_FLASH ||
+           (cls->cuda.kind == FC_CUDA_DOT && fc_cuda_tile_of(cls)->tensor);
+}
+/* By groups of four warps. */
+static inline bool fc_cuda_in_groups(const fc_class *cls) {
+    return cls->cuda.kind == FC_CUDA_FLASH ||
+           (cls->cuda.kind == FC_CUDA_DOT && fc_cuda_tile_of(cls)->group);
 }
 static inline unsigned fc_cuda_piece_rows(const fc_cuda_tile *t) {
     return t->tensor ? 16 : 4 * t->lines;
@@ -204,6 +210,8 @@ static inline bool fc_cuda_is_load(const fc_kernel *k, uint32_t a) {
 /* ---- reductions ----------------------------------------------------------------------------- */
 
 size_t fc_cuda_red_bytes(const fc_reduction *r); /* of struct redN */
+/* Whether any order of joins gives the same: a largest or smallest element, sums that wrap. */
+bool fc_cuda_any_order(const fc_reduction *r);
 /* Words of 32 bits that it takes where blocks tell each other. */
 static inline unsigned fc_cuda_red_words(const fc_reduction *r) {
     return (unsigned)(fc_cuda_red_bytes(r) + 3) / 4;

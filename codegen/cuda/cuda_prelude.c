@@ -44,7 +44,7 @@ static bool loads_last(const fc_cuda_gen *g) {
 }
 
 static bool divides_by_row(const fc_cuda_gen *g) {
-    if (g->cls->cuda.split < FC_CUDA_GANG) return false;
+    if (g->cls->cuda.split < FC_CUDA_GANG && g->cls->cuda.kind != FC_CUDA_FLASH) return false;
     for (size_t v = 0; v < g->code.ins.len; v++)
         if (fc_cuda_divides_by_row(&g->t, (fc_val)v)) return true;
     return false;
@@ -88,7 +88,7 @@ static bool takes_bytes(const fc_cuda_gen *g) {
 /* As elements, or those that a contraction takes as they are. */
 static bool uses_half(const fc_cuda_gen *g, fusec_dtype half) {
     return uses_dtype(g, half) ||
-           (fc_cuda_on_tensor_cores(g->cls) && g->k->reductions.at[0].half == half);
+           (fc_cuda_on_tensor_cores(g->cls) && g->k->reductions.at[0].half == (uint8_t)half);
 }
 
 /* Of instructions of which somebody can tell a NaN's sign (cuda_sign.c): negations, values of f16,
@@ -130,7 +130,9 @@ static void put_cluster_size(const fc_cuda_gen *g) {
 }
 
 static void put(const fc_cuda_gen *g, fc_cuh section, bool wanted) {
-    if (wanted) fc_str_add(g->t.out, fc_cuda_sections[section].text);
+    if (!wanted || (g->had && g->had[section])) return;
+    fc_str_add(g->t.out, fc_cuda_sections[section].text);
+    if (g->had) g->had[section] = 1;
 }
 
 /* What memory and reductions need. */
@@ -189,12 +191,15 @@ static void code_sections(const fc_cuda_gen *g) {
     put(g, FC_CUH_pair_f16, f16 && fc_cuda_on_tensor_cores(g->cls));
     put(g, FC_CUH_pair_bf16, bf16 && fc_cuda_on_tensor_cores(g->cls));
     put(g, FC_CUH_bring, fc_cuda_brings(g->cls));
-    put(g, FC_CUH_group, fc_cuda_on_tensor_cores(g->cls) && fc_cuda_tile_of(g->cls)->group);
+    put(g, FC_CUH_group, fc_cuda_in_groups(g->cls));
+    put(g, FC_CUH_flash, g->cls->cuda.kind == FC_CUDA_FLASH);
 }
 
 void fc_cuda_prelude(fc_cuda_gen *g) {
-    put(g, FC_CUH_common, true);
-    put_block(g);
+    if (!g->had || !g->had[FC_CUH_common]) {
+        put(g, FC_CUH_common, true);
+        put_block(g);
+    }
     put(g, g->cls->wide ? FC_CUH_index64 : FC_CUH_index32, true);
     schedule_sections(g);
     code_sections(g);

@@ -54,11 +54,6 @@ bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage) {
     return false;
 }
 
-bool fc_cuda_any_order(const fc_reduction *r) {
-    const bool exact = (fc_ops[r->op].flags & FC_F_EXACT) || !fc_is_float((fusec_dtype)r->dtype);
-    return !r->record && exact && fc_red_components(r) == 1;
-}
-
 bool fc_cuda_evens(const fc_cuda_gen *g) {
     bool counts = false;
     for (unsigned s = 0; s < g->k->nstages; s++) counts |= fc_cuda_any_counts(g->k, s);

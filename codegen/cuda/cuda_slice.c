@@ -56,13 +56,27 @@ bool fc_cuda_slice(fc_cuda_gen *g, unsigned phase, fc_level level) {
     return n > 0;
 }
 
+/* What another kernel of the launch passes on. */
+static void given(fc_cuda_gen *g, fc_val v) {
+    const bool f16 = g->code.ins.at[v].dtype == FUSEC_F16;
+    if (!g->given_value) {
+        fc_cuda_from_storage(&g->t, v, g->given);
+        return;
+    }
+    fc_cuda_line(&g->t, "const float v%u = %s;", (unsigned)v, g->given);
+    fc_cuda_line(&g->t, "const unsigned short h%u = fc_%s(%s);", (unsigned)v,
+                 f16 ? "f16_bits" : "bf16_upper", g->given);
+}
+
 /* The code of the slice where b* are the places of all accesses: of row values, or all. */
 static void values(fc_cuda_gen *g, bool all) {
     memset(g->local, 0, g->code.ins.len);
     for (fc_val v = 0; v < g->code.ins.len; v++) {
         const fc_instr *i = &g->code.ins.at[v];
         if (!g->need[v] || g->done[v] || g->local[v] || !(all || i->level == FC_ROW)) continue;
-        if (i->op == FC_OP_LOAD) {
+        if (i->op == FC_OP_LOAD && g->given && i->imm == g->given_access) {
+            given(g, v);
+        } else if (i->op == FC_OP_LOAD) {
             fc_str place;
             fc_str_init(&place, g->code.alloc);
             fc_str_printf(&place, "a%u[b%u]", (unsigned)g->k->accesses.at[i->imm].buffer,

@@ -33,4 +33,6 @@ const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
                                   .alike = alike,
                                   .long_to_compile = long_to_compile,
                                   .quicker = fc_cuda_map_quicker,
-                                  .kept = kept};
+                                  .kept = kept,
+                                  .join = fc_cuda_join,
+                                  .emit_joined = fc_cuda_emit_joined};

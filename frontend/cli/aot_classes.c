@@ -201,7 +201,7 @@ static fusec_status plain_class(const fc_job *s, const fc_plan *p, const fc_kern
     if (!syms || !values) return fc_oom(e);
     for (uint64_t i = 0; i < all && i < 1000000; i++)
         if (point(s, p, i, syms, values)) {
-            FC_TRY(fc_nest_bind_plain(k, values, arena, &nest, e));
+            FC_TRY(fc_nest_bind_plain(k, values, NULL, arena, &nest, e));
             return x->target->schedule_plain(x->machine, k, &nest, arena, cls, &launch, e);
         }
     return fc_fail(e, FUSEC_USAGE, "no sizes were found that %s takes", fc_job_name(s));

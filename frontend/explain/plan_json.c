@@ -112,6 +112,20 @@ static void json_strips(const fc_plan_view *v, fc_str *out) {
     fc_str_char(out, ']');
 }
 
+/* Kernels that are one launch (runtime/join.h). */
+static void json_joined(const fc_plan_view *v, fc_str *out) {
+    char first[16], last[16];
+    uint32_t n = 0;
+    fc_str_add(out, ",\"joined\":[");
+    for (uint32_t i = 0; i < v->count; i++)
+        if (v->kernels[i].joined)
+            fc_str_printf(out, "%s{\"first\":\"%s\",\"last\":\"%s\",\"bytes\":%llu}",
+                          n++ ? "," : "", fc_step_name(first, v->p->plan, i),
+                          fc_step_name(last, v->p->plan, i + v->kernels[i].joined - 1),
+                          (unsigned long long)fc_plan_passed(v, i));
+    fc_str_char(out, ']');
+}
+
 void fc_plan_json(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     fc_str_add(out, "{\"program\":");
     fc_json_text(out, v->s->name);
@@ -123,6 +137,7 @@ void fc_plan_json(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     for (uint32_t i = 0; i < v->count; i++) json_kernel(v, i, out);
     fc_str_char(out, ']');
     json_strips(v, out);
+    json_joined(v, out);
     if (!u) {
         fc_str_add(out, "}\n");
         return;

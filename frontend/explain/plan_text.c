@@ -117,6 +117,13 @@ bool fc_plan_updates(const fc_kernel *k, uint32_t arg) {
     return false;
 }
 
+/* Whether what kernel i makes stays inside of a launch. */
+static bool is_passed(const fc_plan_view *v, uint32_t i) {
+    uint32_t first = i;
+    while (first && !v->kernels[first].joined) first--;
+    return i + 1 < first + v->kernels[first].joined;
+}
+
 /* Every array between kernels, who stores it and why. */
 static void stored_lines(const fc_plan_view *v, fc_str *out) {
     const fc_plan *p = v->p->plan;
@@ -128,7 +135,7 @@ static void stored_lines(const fc_plan_view *v, fc_str *out) {
             uint32_t b = st->kernel.args.at[a].buffer;
             if (!st->kernel.args.at[a].written || p->buffers.at[b].kind != FC_BUF_TEMP) continue;
             if (fc_plan_updates(&st->kernel, (uint32_t)a)) continue;
-            fc_str_add(out, "stored    ");
+            fc_str_add(out, is_passed(v, i) ? "passed    " : "stored    ");
             fc_buffer_name(p, b, out);
             fc_str_add(out, ": ");
             fc_buffer_type(p, b, out);
@@ -157,6 +164,18 @@ static void strip_lines(const fc_plan_view *v, fc_str *out) {
                       fc_show_bytes(at_a_time, (int64_t)(c->bytes * c->threads)),
                       fc_show_bytes(whole, (int64_t)c->whole_bytes));
     }
+}
+
+/* Kernels that are one launch, and what they hand over. */
+static void joined_lines(const fc_plan_view *v, fc_str *out) {
+    char passed[32], first[16], last[16];
+    for (uint32_t i = 0; i < v->count; i++)
+        if (v->kernels[i].joined)
+            fc_str_printf(out,
+                          "joined    %s to %s: one launch; the %s between them stay on the chip\n",
+                          fc_step_name(first, v->p->plan, i),
+                          fc_step_name(last, v->p->plan, i + v->kernels[i].joined - 1),
+                          fc_show_bytes(passed, (int64_t)fc_plan_passed(v, i)));
 }
 
 /* Kernels with more values than registers: they go through memory. */
@@ -203,6 +222,7 @@ void fc_plan_text(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     fc_str_char(out, '\n');
     stored_lines(v, out);
     strip_lines(v, out);
+    joined_lines(v, out);
     fc_plan_loops_text(v->p->plan, 0, out);
     fc_plan_transforms_text(v, out);
     spill_lines(v, out);

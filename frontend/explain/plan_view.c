@@ -34,6 +34,16 @@ const char *fc_step_name(char buf[16], const fc_plan *p, uint32_t i) {
     return buf;
 }
 
+size_t fc_plan_passed(const fc_plan_view *v, uint32_t i) {
+    size_t bytes = 0;
+    for (uint32_t k = i; k + 1 < i + v->kernels[i].joined; k++) {
+        const fc_kernel *of = &v->p->plan->steps.at[k]->kernel;
+        for (size_t a = 0; a < of->args.len; a++)
+            if (of->args.at[a].written) bytes += v->bytes[of->args.at[a].buffer];
+    }
+    return bytes;
+}
+
 const char *fc_step_schedule(const fc_step *s) {
     return s->kind == FC_STEP_LOOP   ? "loop"
            : s->kind == FC_STEP_SORT ? "sort"
@@ -54,6 +64,8 @@ static fusec_status take_sizes(fc_plan_view *v, fc_error *e) {
     for (uint32_t i = 0; i < v->count; i++) {
         v->kernels[i].elements = fc_strips_points(&b->steps[i]);
         if (b->steps[i].strips) v->kernels[i].strips = *b->steps[i].strips;
+        if (b->steps[i].joined && b->steps[i].joined_from == i)
+            v->kernels[i].joined = b->steps[i].joined->n;
     }
     fc_bound_release(v->p, b);
     return FUSEC_OK;

@@ -25,6 +25,7 @@ typedef struct fc_kernel_view {
     fc_step_report report;
     int64_t elements; /* points of its loops */
     double seconds;   /* measured; 0: not */
+    uint32_t joined;  /* kernels that are one launch from this one on (runtime/join.h); 0: none */
     fc_strips strips; /* of the chain that it is part of (runtime/strips.h); n is 0: of none */
 } fc_kernel_view;
 
@@ -48,6 +49,8 @@ fusec_status fc_plan_view_make(const fc_plan_query *s, fc_program *p, bool load,
 fusec_status fc_plan_view_time(fc_plan_view *v, fc_error *e);
 
 const char *fc_target_name(const fc_device *d); /* "cuda", "llvm", "interp" */
+/* Bytes of what the kernels of a launch pass on, from kernel i on (fc_kernel_view.joined). */
+size_t fc_plan_passed(const fc_plan_view *v, uint32_t i);
 /* "x", "out", "t0" */
 void fc_buffer_name(const fc_plan *p, uint32_t buffer, fc_str *out);
 void fc_buffer_type(const fc_plan *p, uint32_t buffer, fc_str *out);

@@ -170,7 +170,7 @@ static int bind_step(call *c, size_t i) {
     if (!s->code) {
         s->code = &code->plain;
         s->number = code->first + code->n;
-        if (fc_nest_bind_plain(k, c->values, &c->arena, &nest, &e) ||
+        if (fc_nest_bind_plain(k, c->values, NULL, &c->arena, &nest, &e) ||
             side->schedule_plain(side->machine, k, &nest, &c->arena, &cls, &s->launch, &e))
             return code_of(&e);
     }

@@ -31,8 +31,7 @@ static unsigned bytes_of(const fc_kernel *k, const fc_class *cls) {
     return cls->cuda.dot_narrow ? 4 : fc_dtypes[k->reductions.at[0].dtype].bytes;
 }
 
-/* Whether `by` neighbours along an axis are 16 bytes that can be read at once, everywhere. */
-static bool side_by_side(const fc_nest *n, uint32_t a, unsigned axis, uint32_t align, int by) {
+bool fc_cuda_side_by_side(const fc_nest *n, uint32_t a, unsigned axis, uint32_t align, int by) {
     const uint32_t axes = n->np + n->nr;
     const int64_t *stride = n->stride + (size_t)a * axes;
     if (align % 16 || stride[axis] != 1 || n->extent[axis] % by || n->offset[a] % by) return false;
@@ -57,9 +56,9 @@ static uint16_t reads_of(const fc_kernel *k, const fc_nest *n, fc_val operand, u
     if (!tensor && (i->op != FC_OP_LOAD || fc_dtypes[i->dtype].bytes != 4 ||
                     i->dtype != k->reductions.at[0].dtype))
         return FC_CUDA_BY_ONE;
-    if (side_by_side(n, a, n->np, align, by)) return FC_CUDA_BY_K;
-    return place < n->np && side_by_side(n, a, place, align, by) ? FC_CUDA_BY_PLACE
-                                                                 : FC_CUDA_BY_ONE;
+    if (fc_cuda_side_by_side(n, a, n->np, align, by)) return FC_CUDA_BY_K;
+    return place < n->np && fc_cuda_side_by_side(n, a, place, align, by) ? FC_CUDA_BY_PLACE
+                                                                         : FC_CUDA_BY_ONE;
 }
 
 /* ---- operands that are computed -------------------------------------------------------------- */
@@ -74,7 +73,7 @@ static bool comes_along(const fc_kernel *k, const fc_nest *n, const fc_class *cl
     if (axis == n->np && n->nr != 1) return false;
     for (uint32_t a = 0; a < n->naccess; a++) {
         if (!uses[a] || !n->stride[(size_t)a * (n->np + n->nr) + axis]) continue;
-        if (!side_by_side(n, a, axis, align, FC_CUDA_EIGHT)) return false;
+        if (!fc_cuda_side_by_side(n, a, axis, align, FC_CUDA_EIGHT)) return false;
         bytes += fc_cuda_bytes(k, a);
     }
     return bytes && bytes <= MADE_BYTES && bytes == fc_cuda_made_bytes(k, cls, uses, axis);
@@ -194,7 +193,7 @@ static uint8_t group_of(const fc_kernel *k, const fc_nest *n, const fc_class *cl
     }
     if (by > MOST) by = MOST;
     for (uint32_t a = 0; a < k->accesses.len && by; a++)
-        if (is_behind(k, n, a, axis) && !side_by_side(n, a, axis, align, by)) return 1;
+        if (is_behind(k, n, a, axis) && !fc_cuda_side_by_side(n, a, axis, align, by)) return 1;
     return (uint8_t)(by > 1 ? by : 1);
 }
 

@@ -1,0 +1,766 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuda_flash.c - two products on tensor cores, and what kernels between do with the rows of the
+ * first, in one launch (wgmma, sm_90).
+ *
+ * In: joined kernels of the form of cuda_flash_facts.h, with classes. Out: a block that keeps 128
+ * rows of the left operand in shared memory:
+ *
+ *     for each stage of the reductions between, and once more for the second product
+ *         for each 128 columns, which have come to shared memory meanwhile
+ *             scores: products of the first kernel, and its code, in registers
+ *             the stage's accumulators take them; or they become weights, which are multiplied by
+ *             128 rows of the right operand of the second product
+ *     results of the second product, and the code behind it
+ *
+ * So scores are made once for each stage and once more. Their bits are the same each time, and sums
+ * follow the trees that kernels of their own follow: 128 lanes of a chunk are accumulators of the
+ * threads that have these columns. A softmax that may be regrouped goes through its row once: sums
+ * and results are scaled when a larger element comes, and divided at the end. */
+#include "codegen/cuda/cuda_dot.h"
+#include "codegen/cuda/cuda_flash_text.h"
+#include "codegen/cuda/prelude.h"
+#include "ir/plant.h"
+
+enum {
+    THREADS = FC_CUDA_THREADS,
+    SIDE = FC_FLASH_SIDE,
+    BLOCK = FC_FLASH_BLOCK,
+    LEVELS = 22 /* of chunks of 1024 elements, of 2^31 */
+};
+#define ONCE UINT_MAX /* in place of a stage: the only walk of a softmax */
+
+static unsigned parts_of(const fc_flash_gen *x) {
+    return x->cls->cuda.flash_parts;
+}
+static unsigned scores_of(const fc_flash_gen *x) {
+    return fc_flash_scores(x->cls);
+}
+static unsigned sums_of(const fc_flash_gen *x) {
+    return fc_flash_sums(x->cls);
+}
+static fc_cuda_text *frame(fc_flash_gen *x) {
+    return &fc_flash_part(x, 0)->t;
+}
+static unsigned stages_of(const fc_flash_gen *x) { /* of reductions, each with a walk */
+    return x->f.n == 3 && !x->cls->cuda.flash_once ? x->j->kernel[1]->nstages : 0;
+}
+
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+static void put_list(fc_cuda_text *t, const char *format, unsigned n) {
+    for (unsigned i = 0; i < n; i++) {
+        if (i) fc_str_add(t->out, ", ");
+        fc_str_printf(t->out, format, i);
+    }
+}
+
+/* A function for 16 of k: of scores from two matrices in shared memory, the first of which start
+ * from nothing; of sums with the left operand in registers. */
+static void product(fc_flash_gen *x, const char *name, uint32_t part, unsigned n, bool first,
+                    bool from_registers) {
+    fc_cuda_text *t = frame(x);
+    const char *half = fc_flash_half(x, part);
+    fc_cuda_line(
+        t,
+        from_registers
+            ? "FC_INLINE void %s(float (&c)[%u], const unsigned int *a, unsigned long long "
+              "right) {"
+            : "FC_INLINE void %s(float (&c)[%u], unsigned long long left, unsigned long "
+              "long right) {",
+        name, n);
+    fc_cuda_indent(t);
+    fc_str_printf(t->out, "asm volatile(\"wgmma.mma_async.sync.aligned.m64n%uk16.f32.%s.%s {",
+                  2 * n, half, half);
+    put_list(t, "%%%u", n);
+    if (from_registers)
+        fc_str_printf(t->out, "}, {%%%u, %%%u, %%%u, %%%u}, %%%u, 1, 1, 1, 1;\" : ", n, n + 1,
+                      n + 2, n + 3, n + 4);
+    else
+        fc_str_printf(t->out, "}, %%%u, %%%u, %d, 1, 1, 0, 0;\" : ", n, n + 1, !first);
+    put_list(t, "\"+f\"(c[%u])", n);
+    if (from_registers)
+        fc_str_add(t->out,
+                   " : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"l\"(right));\n");
+    else
+        fc_str_add(t->out, " : \"l\"(left), \"l\"(right));\n");
+    fc_cuda_line(t, "}");
+}
+
+/* Waits for all products. */
+static void settle(fc_flash_gen *x, const char *name, unsigned n) {
+    fc_cuda_text *t = frame(x);
+    fc_cuda_line(t, "FC_INLINE void %s(float (&c)[%u]) {", name, n);
+    fc_cuda_indent(t);
+    fc_str_add(t->out, "asm volatile(\"wgmma.wait_group.sync.aligned 0;\" : ");
+    put_list(t, "\"+f\"(c[%u])", n);
+    fc_str_add(t->out, " :: \"memory\");\n");
+    fc_cuda_line(t, "}");
+}
+
+static void instructions(fc_flash_gen *x) {
+    fc_cuda_text *t = frame(x);
+    fc_cuda_line(t, "#ifndef FC_EMULATE");
+    product(x, "fc_first_scores", 0, scores_of(x), true, false);
+    product(x, "fc_more_scores", 0, scores_of(x), false, false);
+    product(x, "fc_sums", x->f.n - 1, sums_of(x), false, true);
+    settle(x, "fc_settle_scores", scores_of(x));
+    settle(x, "fc_settle_sums", sums_of(x));
+    fc_cuda_line(t, "#endif");
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+typedef struct side {
+    uint32_t part;
+    bool left;
+    unsigned reads, lines, wide; /* of the shared memory it fills: lines, elements of each */
+    uint32_t line, along;        /* axes of the part: from line to line, and along one */
+    const char *name, *first, *size, *length; /* the first line; how many there are; along one */
+} side;
+
+static side side_of(const fc_flash_gen *x, unsigned which) {
+    const fc_class *a = &x->j->cls[0], *z = &x->j->cls[x->f.n - 1];
+    const unsigned deep = fc_flash_blocks_of_k(x->cls) * BLOCK;
+    if (which == 0)
+        return (side){.left = true,
+                      .reads = a->cuda.dot_left,
+                      .lines = SIDE,
+                      .wide = deep,
+                      .line = a->cuda.dot_axis,
+                      .along = a->np,
+                      .name = "q",
+                      .first = "m0",
+                      .size = "down_size",
+                      .length = "deep"};
+    if (which == 1)
+        return (side){.reads = a->cuda.dot_right,
+                      .lines = SIDE,
+                      .wide = deep,
+                      .line = a->cuda.dot_across,
+                      .along = a->np,
+                      .name = "k",
+                      .first = "next",
+                      .size = "columns",
+                      .length = "deep"};
+    return (side){.part = x->f.n - 1,
+                  .reads = z->cuda.dot_right,
+                  .lines = SIDE,
+                  .wide = z == a ? 0 : x->cls->cuda.flash_wide * BLOCK,
+                  .line = z->np,
+                  .along = x->f.across,
+                  .name = "v",
+                  .first = "next",
+                  .size = "columns",
+                  .length = "wide"};
+}
+
+static fc_val operand(fc_flash_gen *x, const side *s) {
+    const fc_cuda_gen *g = &x->part[s->part];
+    return fc_cuda_red_value(g, 0)[s->left == g->cls->cuda.dot_swapped];
+}
+
+static void set_index(fc_cuda_gen *g, uint32_t axis, const char *format, ...) {
+    char value[96];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(value, sizeof value, format, ap);
+    va_end(ap);
+    fc_cuda_line(&g->t, "const ix %c%u = %s;", axis < g->np ? 'i' : 'j',
+                 axis < g->np ? axis : axis - g->np, value);
+}
+
+/* Indices of the axes that the operand stands along: rows of the other one, columns. */
+static void set_others(fc_flash_gen *x, fc_cuda_gen *g, const side *s) {
+    const uint32_t own[3] = {x->f.axis[s->part][x->row], x->f.axis[s->part][x->f.rank - 1],
+                             s->part ? x->f.across : g->np};
+    for (int i = 0; i < 3; i++)
+        if (own[i] != s->line && own[i] != s->along) set_index(g, own[i], "0");
+}
+
+/* What a scope has of the part, less the axes of what is passed on. */
+static void open_side(fc_flash_gen *x, const side *s) {
+    fc_cuda_gen *g = fc_flash_part(x, s->part);
+    fc_cuda_line(&g->t, "using namespace part%u;", (unsigned)s->part);
+    fc_cuda_arguments(g);
+    fc_cuda_parameters(g);
+    for (uint32_t a = 0; a + 1 < x->f.rank; a++)
+        if (a != x->row) set_index(g, x->f.axis[s->part][a], "at%u", (unsigned)a);
+    set_others(x, g, s);
+}
+
+static void close_side(fc_flash_gen *x) {
+    fc_cuda_gen *g = &x->part[x->now];
+    memset(g->done, 0, g->code.ins.len);
+    fc_cuda_line(&g->t, "}");
+}
+
+/* Once a tile: where this thread's first sixteen bytes are of the first line. */
+static void begin_side(fc_flash_gen *x, const side *s) {
+    fc_cuda_gen *g = fc_flash_part(x, s->part);
+    if (s->reads == FC_CUDA_BY_ONE) return;
+    const uint32_t a = fc_cuda_bare(&g->code, operand(x, s));
+    fc_cuda_line(&g->t, "const unsigned short *%s;", s->name);
+    fc_cuda_line(&g->t, "{");
+    open_side(x, s);
+    set_index(g, s->line, s->left ? "m0 + (ix)line" : "(ix)line");
+    set_index(g, s->along, "(ix)in");
+    fc_cuda_bases(g, g->axes);
+    fc_cuda_line(&g->t, "%s = a%u + b%u;", s->name, (unsigned)g->k->accesses.at[a].buffer,
+                 (unsigned)a);
+    close_side(x);
+}
+
+static void bring_eights(fc_flash_gen *x, const side *s, const char *to) {
+    fc_cuda_gen *g = fc_flash_part(x, s->part);
+    const uint32_t a = fc_cuda_bare(&g->code, operand(x, s));
+    const unsigned turn = THREADS / (BLOCK / FC_CUDA_EIGHT); /* lines of a turn of all threads */
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int u = 0; u < %u; u++)", s->lines / turn);
+    for (unsigned b = 0; b < s->wide / BLOCK; b++) {
+        if (!b) fc_cuda_line(&g->t, "{");
+        fc_cuda_line(
+            &g->t,
+            "fc_bring(%s + %u + to + u * %u, %s + ((long long)%s + u * %u) * p.w[%u] + %u, "
+            "(ix)in + %u < %s && %s + (ix)line + u * %u < %s);",
+            to, b * FC_FLASH_ROOM, turn * BLOCK, s->name, s->left ? "0" : s->first, turn,
+            fc_cuda_word(g, a) + 1 + s->line, b * BLOCK, b * BLOCK, s->length, s->first, turn,
+            s->size);
+    }
+    fc_cuda_line(&g->t, "}");
+}
+
+static void bring_ones(fc_flash_gen *x, const side *s, const char *to) {
+    fc_cuda_gen *g = fc_flash_part(x, s->part);
+    const fc_dot d = {.g = g, .half = (fusec_dtype)g->k->reductions.at[0].half};
+    fc_cuda_line(&g->t, "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (unsigned int turn = thread; turn < %u; turn += %d) {",
+                 s->lines * s->wide, THREADS);
+    fc_cuda_line(&g->t, "const unsigned int on = turn / %u, off = turn %% %u;", s->wide, s->wide);
+    fc_cuda_line(&g->t, "const ix line_at = %s + (ix)on, along_at = (ix)off;", s->first);
+    open_side(x, s);
+    set_index(g, s->line, "line_at < %s ? line_at : %s - 1", s->size, s->size);
+    set_index(g, s->along, "along_at < %s ? along_at : %s - 1", s->length, s->length);
+    fc_dot_slice(g, fc_mma_narrow_of(&d, operand(x, s)));
+    fc_cuda_bases(g, g->axes);
+    fc_cuda_element(g);
+    fc_cuda_indent(&g->t);
+    fc_str_printf(g->t.out,
+                  "(%s)[off / %d * %d + on * %d + (off / 8 %% 8 ^ on %% 8) * 8 + off %% 8] = "
+                  "line_at < %s && along_at < %s ? ",
+                  to, BLOCK, FC_FLASH_ROOM, BLOCK, s->size, s->length);
+    fc_mma_put_bits(&d, operand(x, s));
+    fc_str_add(g->t.out, " : (unsigned short)0;\n");
+    close_side(x);
+}
+
+static void bring_side(fc_flash_gen *x, unsigned which, const char *to) {
+    const side s = side_of(x, which);
+    (s.reads == FC_CUDA_BY_ONE ? bring_ones : bring_eights)(x, &s, to);
+}
+
+/* A stage: columns, and for the last walk what they are multiplied by. */
+static void bring(fc_flash_gen *x) {
+    fc_cuda_text *t = frame(x);
+    const unsigned rows = fc_flash_rows_room(x->cls), stage = fc_flash_stage(x->cls),
+                   stages = x->cls->cuda.dot_stages, walks = stages_of(x) + 1;
+    char second[64];
+    snprintf(second, sizeof second, "stage + %u",
+             fc_flash_blocks_of_k(x->cls) * (unsigned)FC_FLASH_ROOM);
+    fc_cuda_line(t, "unsigned int fill = 0, from = 0, walk = 0;");
+    fc_cuda_line(t, "ix next = 0;");
+    fc_cuda_line(t, "const auto bring = [&] {");
+    fc_cuda_line(t, "if (walk < %u) {", walks);
+    fc_cuda_line(t, "unsigned short *const stage = all + %u + fill;", rows);
+    bring_side(x, 1, "stage");
+    t = frame(x);
+    if (walks > 1) fc_cuda_line(t, "if (walk == %u) {", walks - 1);
+    bring_side(x, 2, second);
+    t = frame(x);
+    if (walks > 1) fc_cuda_line(t, "}");
+    fc_cuda_line(t, "fill = fill == %u ? 0 : fill + %u;", (stages - 1) * stage, stage);
+    fc_cuda_line(t, "next += %d;", SIDE);
+    fc_cuda_line(t, "if (next >= columns) next = 0, walk++;");
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "fc_bring_set();");
+    fc_cuda_line(t, "};");
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (int ahead = 0; ahead < %u; ahead++) bring();", stages - 1);
+}
+
+/* ---- a walk ---------------------------------------------------------------------------------- */
+
+/* c: sums of the first product for the columns of a part; x: what the first kernel makes of them.
+ */
+static void scores(fc_flash_gen *x) {
+    fc_cuda_text *t = frame(x);
+    const unsigned n = scores_of(x), each = SIDE / parts_of(x);
+    fc_cuda_line(t, "float c[%u];", n);
+    fc_cuda_line(t, "#ifdef FC_EMULATE");
+    fc_cuda_line(t, "float *sums[%u];", n);
+    fc_cuda_line(t, "for (int i = 0; i < %u; i++) c[i] = 0, sums[i] = c + i;", n);
+    fc_cuda_line(t, "for (unsigned int d = 0; d < %u; d += 16)", x->cls->cuda.flash_deep * 16u);
+    fc_cuda_line(t,
+                 "    fc_group_product_%s<%u, 1, 1>(sums, all + d / 64 * %d + group * 4096, all + "
+                 "%u + held + d / 64 * %d + part * %u, d %% 64);",
+                 fc_flash_half(x, 0), n / 4, FC_FLASH_ROOM, fc_flash_rows_room(x->cls),
+                 FC_FLASH_ROOM, each * BLOCK);
+    fc_cuda_line(t, "#else");
+    fc_cuda_line(t, "fc_group_begin();");
+    for (unsigned d = 0; d < x->cls->cuda.flash_deep; d++) {
+        const unsigned at = d / 4 * FC_FLASH_ROOM / 8 + d % 4 * 2;
+        fc_cuda_line(t,
+                     "fc_%s_scores(c, rows_matrix + %u, columns_matrix + %u + (held + part * %u) "
+                     "/ 8);",
+                     d ? "more" : "first", at, at, each * BLOCK);
+    }
+    fc_cuda_line(t, "fc_group_go();");
+    fc_cuda_line(t, "fc_settle_scores(c);");
+    fc_cuda_line(t, "#endif");
+    fc_cuda_line(t, "%s x[%u];", fc_flash_passed_type(x), n);
+}
+
+/* Opens the loop over a thread's scores of a part, `by` at a time. */
+static void begin_elements(fc_flash_gen *x, unsigned by) {
+    fc_cuda_text *t = frame(x);
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int i = 0; i < %u; i += %u) {", scores_of(x), by);
+    fc_cuda_line(t, "const int h = i / 2 %% 2;");
+    for (unsigned e = 0; e < by; e++) {
+        char s[8] = "";
+        if (by > 1) snprintf(s, sizeof s, "%u", e);
+        fc_cuda_line(t, "const ix here%s = mine + (i / 4 * 8 + i %% 2 + %u);", s, e);
+        if (x->cls->cuda.full)
+            fc_cuda_line(t, "const ix column%s = here%s;", s, s);
+        else
+            fc_cuda_line(t, "const ix column%s = here%s < columns ? here%s : columns - 1;", s, s,
+                         s);
+    }
+}
+
+static void make_scores(fc_flash_gen *x) {
+    fc_cuda_text *t = frame(x);
+    begin_elements(x, 2);
+    if (fc_flash_rounds(x)) {
+        const fc_kernel *k = x->j->kernel[0];
+        const bool f16 = k->accesses.at[k->stores.at[0].access].dtype == FUSEC_F16;
+        fc_cuda_line(t,
+                     "const unsigned int two = fc_%s_pair(score(c[i], own[h], column0), score(c[i "
+                     "+ 1], own[h], column1));",
+                     f16 ? "f16" : "bf16");
+        if (f16) {
+            fc_cuda_line(t, "x[i] = fc_f16_value((unsigned short)two);");
+            fc_cuda_line(t, "x[i + 1] = fc_f16_value((unsigned short)(two >> 16));");
+        } else {
+            fc_cuda_line(t, "x[i] = __uint_as_float(two << 16);");
+            fc_cuda_line(t, "x[i + 1] = __uint_as_float(two & 0xffff0000u);");
+        }
+    } else {
+        fc_cuda_line(t, "x[i] = score(c[i], own[h], column0);");
+        fc_cuda_line(t, "x[i + 1] = score(c[i + 1], own[h], column1);");
+    }
+    fc_cuda_line(t, "}");
+}
+
+/* Opens the loops over columns and parts of them, up to where scores are there. `apart`: parts have
+ * accumulators of their own. */
+static void begin_walk(fc_flash_gen *x, bool apart) {
+    fc_cuda_text *t = frame(x);
+    const unsigned stage = fc_flash_stage(x->cls), stages = x->cls->cuda.dot_stages;
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (ix at = 0; at < columns; at += %d) {", SIDE);
+    fc_cuda_line(t, "fc_group_brought<%u>();", stages - 2);
+    fc_cuda_line(t, "__syncthreads();");
+    fc_cuda_line(t, "bring();");
+    fc_cuda_line(t, "const unsigned int held = %s;", FC_PLANT(dot_stage, "fill", "from"));
+    fc_cuda_line(t, "from = from == %u ? 0 : from + %u;", (stages - 1) * stage, stage);
+    fc_cuda_line(t, apart ? "#pragma unroll" : "#pragma unroll 1");
+    fc_cuda_line(t, "for (int part = 0; part < %u; part++) {", parts_of(x));
+    fc_cuda_line(t, "const ix mine = at + (ix)(part * %u + lane %% 4 * 2);", SIDE / parts_of(x));
+    scores(x);
+    make_scores(x);
+}
+
+/* ---- reductions between ---------------------------------------------------------------------- */
+
+static bool in_order(const fc_flash_gen *x, unsigned r) {
+    return !fc_cuda_any_order(&x->j->kernel[1]->reductions.at[r]);
+}
+
+static void declare(fc_flash_gen *x, unsigned r) {
+    fc_cuda_text *t = frame(x);
+    const unsigned n = in_order(x, r) ? 64 : 2;
+    fc_cuda_line(t, "part1::red%u w%u[%u];", r, r, n);
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int i = 0; i < %u; i++) w%u[i] = part1::red%u_start();", n, r, r);
+    if (in_order(x, r)) fc_cuda_line(t, "part1::red%u kept%u[2][%d];", r, r, LEVELS);
+}
+
+/* A chunk is complete: its 128 lanes become one. */
+static void end_chunk(fc_flash_gen *x, unsigned r) {
+    fc_cuda_text *t = frame(x);
+    fc_cuda_line(t, "if ((at + %d) %% %d == 0 || at + %d >= columns) {", SIDE, FC_CHUNK, SIDE);
+    fc_cuda_line(t, "part1::red%u two[2];", r);
+    fc_cuda_line(t, "fc_flash_lanes(w%u, two);", r);
+    fc_cuda_line(t, "for (int h = 0; h < 2; h++)");
+    fc_cuda_line(t, "    fc_put(kept%u[h], two[h], (unsigned int)(at / %d));", r, FC_CHUNK);
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int i = 0; i < 64; i++) w%u[i] = part1::red%u_start();", r, r);
+    fc_cuda_line(t, "}");
+}
+
+static void result(fc_flash_gen *x, unsigned r) {
+    fc_cuda_text *t = frame(x);
+    const unsigned count = x->part[1].l.extra + FC_PB_COUNT;
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int h = 0; h < 2; h++)");
+    if (in_order(x, r))
+        fc_cuda_line(t,
+                     "    of_row%u[h] = part1::red%u_finish(fc_sum(kept%u[h], (unsigned "
+                     "int)((columns + %d) / %d), part1::red%u_start()), p.w[%u]);",
+                     r, r, r, FC_CHUNK - 1, FC_CHUNK, r, count);
+    else
+        fc_cuda_line(t, "    of_row%u[h] = part1::red%u_finish(fc_flash_meet(w%u[h]), p.w[%u]);", r,
+                     r, r, count);
+}
+
+static void reduce(fc_flash_gen *x, unsigned stage) {
+    const fc_kernel *k = x->j->kernel[1];
+    fc_cuda_line(frame(x), "{");
+    for (unsigned r = 0; r < k->reductions.len; r++)
+        if (k->reductions.at[r].stage == stage) declare(x, r);
+    bool apart = false;
+    for (unsigned r = 0; r < k->reductions.len; r++)
+        apart |= k->reductions.at[r].stage == stage && in_order(x, r);
+    begin_walk(x, apart);
+    begin_elements(x, 1);
+    fc_cuda_text *t = frame(x);
+    fc_cuda_indent(t);
+    if (!x->cls->cuda.full) fc_str_add(t->out, "if (here < columns) ");
+    fc_str_printf(t->out, "take%u(x[i], own[h], column, h", stage);
+    for (unsigned r = 0; r < k->reductions.len; r++)
+        if (k->reductions.at[r].stage == stage)
+            fc_str_printf(t->out, in_order(x, r) ? ", w%u[part * %u + i]" : ", w%u[h]", r,
+                          scores_of(x));
+    fc_str_add(t->out, ");\n");
+    fc_cuda_line(t, "}"); /* elements */
+    fc_cuda_line(t, "}"); /* parts */
+    for (unsigned r = 0; r < k->reductions.len; r++)
+        if (k->reductions.at[r].stage == stage && in_order(x, r)) end_chunk(x, r);
+    fc_cuda_line(t, "}");
+    for (unsigned r = 0; r < k->reductions.len; r++)
+        if (k->reductions.at[r].stage == stage) result(x, r);
+    fc_cuda_line(t, "}");
+}
+
+/* ---- the second product ---------------------------------------------------------------------- */
+
+/* What an element is as an operand: `name`(...) of x[i + e], rounded or in its bits. */
+static void put_weight(fc_flash_gen *x, const char *name, unsigned e) {
+    fc_str *out = frame(x)->out;
+    const bool bare = fc_flash_is_bare(x), rounds = fc_flash_rounds_weights(x);
+    if (!x->cls->cuda.full) fc_str_printf(out, "here%u < columns ? ", e);
+    if (!bare) fc_str_add(out, "left(");
+    if (name)
+        fc_str_printf(out, "%s(x[i + %u], own[h], column%u, h, most, least, near)", name, e, e);
+    else
+        fc_str_printf(out, "x[i + %u]", e);
+    if (!bare) fc_str_printf(out, ", own[h], column%u)", e);
+    if (!x->cls->cuda.full) fc_str_add(out, rounds ? " : 0.0f" : " : (unsigned short)0");
+}
+
+/* Pairs of weights become registers of the left operand. */
+static void make_weights(fc_flash_gen *x, const char *name) {
+    const bool rounds = fc_flash_rounds_weights(x);
+    begin_elements(x, 2);
+    fc_cuda_text *t = frame(x);
+    fc_cuda_indent(t);
+    if (rounds)
+        fc_str_printf(t->out, "weights[i / 2] = fc_%s_pair(", fc_flash_half(x, x->f.n - 1));
+    else
+        fc_str_add(t->out, "weights[i / 2] = (unsigned int)(unsigned short)(");
+    put_weight(x, name, 0);
+    fc_str_add(t->out, rounds ? ", " : ") | (unsigned int)(unsigned short)(");
+    put_weight(x, name, 1);
+    fc_str_add(t->out, rounds ? ");\n" : ") << 16;\n");
+    fc_cuda_line(t, "}");
+}
+
+static void emulated_sums(fc_flash_gen *x) {
+    fc_cuda_text *t = frame(x);
+    const unsigned each = SIDE / parts_of(x), second = fc_flash_blocks_of_k(x->cls) * FC_FLASH_ROOM;
+    fc_cuda_line(t, "for (int i = 0; i < %u; i++) {", scores_of(x));
+    fc_cuda_line(t, "const unsigned int on = thread / 32 * 16 + lane / 4 + i / 2 %% 2 * 8, off = i "
+                    "/ 4 * 8 + lane %% 4 * 2 + i %% 2;");
+    fc_cuda_line(t,
+                 "made[off / 64 * %d + on * 64 + (off / 8 %% 8 ^ on %% 8) * 8 + off %% 8] = "
+                 "(unsigned short)(weights[i / 2] >> i %% 2 * 16);",
+                 FC_FLASH_ROOM);
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "__syncthreads();");
+    fc_cuda_line(t, "float *all_sums[%u];", sums_of(x));
+    fc_cuda_line(t, "for (int i = 0; i < %u; i++) all_sums[i] = o + i;", sums_of(x));
+    fc_cuda_line(t, "for (unsigned int d = 0; d < %u; d += 16)", each);
+    fc_cuda_line(t, "    for (int b = 0; b < %u; b++)", (unsigned)x->cls->cuda.flash_wide);
+    fc_cuda_line(t,
+                 "        fc_group_product_%s<8, 1, 0>(all_sums + b * 32, made + d / 64 * %d + "
+                 "group * 4096, all + %u + held + b * %d + part * %u + d / 64 * 4096, d %% 64);",
+                 fc_flash_half(x, x->f.n - 1), FC_FLASH_ROOM, fc_flash_rows_room(x->cls) + second,
+                 FC_FLASH_ROOM, each * BLOCK);
+    fc_cuda_line(t, "__syncthreads();");
+}
+
+/* o += weights of a part times what came with its columns. */
+static void multiply(fc_flash_gen *x) {
+    fc_cuda_text *t = frame(x);
+    const unsigned each = SIDE / parts_of(x);
+    fc_cuda_line(t, "#ifdef FC_EMULATE");
+    emulated_sums(x);
+    fc_cuda_line(t, "#else");
+    fc_cuda_line(t, "fc_group_begin();");
+    for (unsigned d = 0; d < each / 16; d++)
+        fc_cuda_line(t, "fc_sums(o, weights + %u, right_matrix + %u + (held + part * %u) / 8);",
+                     4 * d, d * 16 * BLOCK / 8, each * BLOCK);
+    fc_cuda_line(t, "fc_group_go();");
+    fc_cuda_line(t, "fc_settle_sums(o);");
+    fc_cuda_line(t, "#endif");
+}
+
+/* A chunk of the second product is complete: as in cuda_dot.c. */
+static void join_levels(fc_flash_gen *x) {
+    fc_cuda_text *t = frame(x);
+    const unsigned n = sums_of(x);
+    fc_cuda_line(t, "if (columns > %d && ((at + %d) %% %d == 0 || at + %d >= columns)) {",
+                 FC_DOT_CHUNK16, SIDE, FC_DOT_CHUNK16, SIDE);
+    fc_cuda_line(t, "const unsigned int chunk = (unsigned int)(at / %d);", FC_DOT_CHUNK16);
+    fc_cuda_line(t, "const bool here = at + %d < columns;", SIDE);
+    fc_cuda_line(t, "const unsigned int full = here ? chunk & ~(chunk + 1) : chunk;");
+    fc_cuda_line(t, "for (unsigned int l = 0; full >> l; l++)");
+    fc_cuda_line(t, "    if (full >> l & 1)");
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "        for (int i = 0; i < %u; i++) o[i] = levels[(l * %u + i) * %d] + o[i];",
+                 n, n, THREADS);
+    fc_cuda_line(t, "if (here) {");
+    fc_cuda_line(t, "unsigned int l = 0;");
+    fc_cuda_line(t, "while (chunk >> l & 1) l++;");
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int i = 0; i < %u; i++) levels[(l * %u + i) * %d] = o[i], o[i] = 0;", n,
+                 n, THREADS);
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "}");
+}
+
+static void last_walk(fc_flash_gen *x) {
+    fc_cuda_text *t = frame(x);
+    const bool divides = fc_flash_divides(x);
+    begin_walk(x, false);
+    fc_cuda_line(t, "unsigned int weights[%u];", scores_of(x) / 2);
+    fc_cuda_line(t, "unsigned int most = 0, least = ~0u;");
+    fc_cuda_line(t, "bool near = true;");
+    make_weights(x, x->f.n == 3 ? "weight" : NULL);
+    if (divides) {
+        fc_cuda_line(t, "if (!near || !fc_near_ones(most, least)) {");
+        make_weights(x, "far_weight");
+        fc_cuda_line(t, "}");
+    }
+    multiply(x);
+    fc_cuda_line(t, "}"); /* parts */
+    join_levels(x);
+    fc_cuda_line(t, "}");
+}
+
+/* ---- a softmax that goes through its row once ------------------------------------------------ */
+
+/* Where the largest so far is -inf nothing is subtracted: all that is there is 0. */
+static void scale(fc_flash_gen *x) {
+    fc_cuda_text *t = frame(x);
+    fc_cuda_line(t, "float off[2];");
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int h = 0; h < 2; h++) {");
+    fc_cuda_line(t, "const float was = top[h];");
+    fc_cuda_line(t, "top[h] = fc_flash_meet(w0[h]).c0;");
+    fc_cuda_line(t, "w0[h].c0 = top[h];");
+    fc_cuda_line(t, "off[h] = top[h] == fc_minus_inf() ? 0.0f : top[h];");
+    fc_cuda_line(t, "by[h] = fc_near_exp(was - off[h]);");
+    fc_cuda_line(t, "total[h] *= by[h];");
+    fc_cuda_line(t, "}");
+}
+
+static void once(fc_flash_gen *x) {
+    fc_cuda_text *t = frame(x);
+    const char *there = x->cls->cuda.full ? "" : "here < columns ? ";
+    fc_cuda_line(t, "float top[2], total[2] = {0, 0}, by[2];");
+    fc_cuda_line(t, "part1::red0 w0[2];");
+    fc_cuda_line(t, "for (int h = 0; h < 2; h++) w0[h] = part1::red0_start(), top[h] = w0[h].c0;");
+    begin_walk(x, false);
+    begin_elements(x, 1);
+    fc_cuda_line(t, "c[i] = %spower(x[i], own[h], column)%s;", there,
+                 *there ? " : fc_minus_inf()" : "");
+    fc_cuda_line(t, "part1::red0_step(w0[h], c[i], 0, 0);");
+    fc_cuda_line(t, "}");
+    scale(x);
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int i = 0; i < %u; i++) {", scores_of(x));
+    fc_cuda_line(t, "c[i] = fc_near_exp(c[i] - off[i / 2 %% 2]);");
+    fc_cuda_line(t, "total[i / 2 %% 2] += c[i];");
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int i = 0; i < %u; i++) o[i] *= by[i / 2 %% 2];", sums_of(x));
+    fc_cuda_line(t, "unsigned int weights[%u];", scores_of(x) / 2);
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int i = 0; i < %u; i++) weights[i] = fc_%s_pair(c[2 * i], c[2 * i + 1]);",
+                 scores_of(x) / 2, fc_flash_half(x, x->f.n - 1));
+    multiply(x);
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "for (int h = 0; h < 2; h++) {");
+    fc_cuda_line(t, "total[h] += __shfl_xor_sync(~0u, total[h], 1);");
+    fc_cuda_line(t, "total[h] = 1.0f / (total[h] + __shfl_xor_sync(~0u, total[h], 2));");
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int i = 0; i < %u; i++) o[i] *= total[i / 2 %% 2];", sums_of(x));
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+static void store(fc_flash_gen *x) {
+    fc_cuda_text *t = frame(x);
+    fc_cuda_line(t, "fc_brought<0>();");
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int i = 0; i < %u; i++) {", sums_of(x));
+    fc_cuda_line(t, "const int h = i / 2 %% 2;");
+    fc_cuda_line(t, "const ix column = (ix)(i / 4 * 8 + lane %% 4 * 2 + i %% 2);");
+    fc_cuda_line(t,
+                 "if (first + h * 8 < down_size && column < wide) finish(o[i], own[h], column);");
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "__syncthreads();");
+}
+
+static unsigned extent_word(const fc_flash_gen *x, uint32_t part, uint32_t axis) {
+    return x->part[part].l.extents + axis;
+}
+
+/* The tile of a number: rows next to each other first, then batches. */
+static void begin_tile(fc_flash_gen *x) {
+    fc_cuda_text *t = frame(x);
+    fc_cuda_line(t, "for (ix number = blockIdx.x; number < tiles; number += gridDim.x) {");
+    fc_cuda_line(t, "ix rest = fc_quotient(number, high);");
+    fc_cuda_line(t, "const ix m0 = (number - rest * high) * %d;", SIDE);
+    for (uint32_t a = x->f.rank - 1; a-- > 0;) {
+        const unsigned word = extent_word(x, 0, x->f.axis[0][a]);
+        if (a == x->row) continue;
+        fc_cuda_line(t, "const ix at%u = rest - fc_quotient(rest, (ix)p.w[%u]) * (ix)p.w[%u];",
+                     (unsigned)a, word, word);
+        fc_cuda_line(t, "rest = fc_quotient(rest, (ix)p.w[%u]);", word);
+    }
+    fc_cuda_line(t, "const ix first = m0 + (ix)(thread / 32 * 16 + lane / 4);");
+    fc_cuda_line(t, "const ix own[2] = {first < down_size ? first : down_size - 1, first + 8 < "
+                    "down_size ? first + 8 : down_size - 1};");
+    fc_cuda_line(t, "float o[%u];", sums_of(x));
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int i = 0; i < %u; i++) o[i] = 0;", sums_of(x));
+    char room[16];
+    for (unsigned r = 0;
+         x->f.n == 3 && !x->cls->cuda.flash_once && r < x->j->kernel[1]->reductions.len; r++)
+        fc_cuda_line(t, "%s of_row%u[2];", fc_cuda_red_result_type(&x->part[1], r, room), r);
+}
+
+static void begin(fc_flash_gen *x) {
+    fc_cuda_text *t = frame(x);
+    const fc_class *a = &x->j->cls[0];
+    const unsigned rows = fc_flash_rows_room(x->cls), stage = fc_flash_stage(x->cls),
+                   extra = x->part[0].l.extra;
+    fc_cuda_line(t, "#ifdef FC_EMULATE");
+    fc_cuda_line(t, "__shared__ fc_vec<double, 2, 16> room[%u];",
+                 (rows + x->cls->cuda.dot_stages * stage) / 8);
+    fc_cuda_line(t, "__shared__ unsigned short made[%d];", 2 * FC_FLASH_ROOM);
+    fc_cuda_line(t, "#else");
+    fc_cuda_line(t, FC_CUDA_EXTERN_ROOM);
+    fc_cuda_line(t, "#endif");
+    fc_cuda_line(t, "unsigned short *const all = (unsigned short *)fc_aligned(room);");
+    fc_cuda_line(t,
+                 "const unsigned int thread = threadIdx.x, lane = thread %% 32, group = thread / "
+                 "128;");
+    fc_cuda_line(t, "#ifndef FC_EMULATE");
+    fc_cuda_line(t, "const unsigned long long rows_matrix = fc_matrix(all + group * 4096, 8192, "
+                    "1024);");
+    fc_cuda_line(t, "const unsigned long long columns_matrix = fc_matrix(all + %u, 8192, 1024);",
+                 rows);
+    fc_cuda_line(t, "const unsigned long long right_matrix = fc_matrix(all + %u, %d, 1024);",
+                 rows + fc_flash_blocks_of_k(x->cls) * FC_FLASH_ROOM, 2 * FC_FLASH_ROOM);
+    fc_cuda_line(t, "#endif");
+    fc_cuda_line(t, "const unsigned int line = thread / 8, in = thread %% 8 * 8;");
+    fc_cuda_line(t, "const unsigned int to = fc_settled(line * 64 + (in / 8 ^ line %% 8) * 8);");
+    fc_cuda_line(t, "const ix down_size = (ix)p.w[%u], columns = (ix)p.w[%u];",
+                 extent_word(x, 0, a->cuda.dot_axis), extent_word(x, 0, a->cuda.dot_across));
+    fc_cuda_line(t, "const ix deep = (ix)p.w[%u], wide = (ix)p.w[%u];", extent_word(x, 0, a->np),
+                 extent_word(x, x->f.n - 1, x->f.across));
+    fc_cuda_line(t, "const ix high = (down_size + %d) / %d, tiles = (ix)p.w[%u];", SIDE - 1, SIDE,
+                 extra + FC_PB_SPAN);
+    fc_cuda_line(t,
+                 "float *const levels = (float *)p.w[%u] + (long long)blockIdx.x * p.w[%u] * %u "
+                 "+ thread;",
+                 extra + FC_PB_WORKSPACE, extra + FC_PB_SPANS, sums_of(x) * THREADS);
+}
+
+static void body(fc_flash_gen *x) {
+    begin(x);
+    begin_tile(x);
+    fc_flash_functions(x);
+    for (unsigned i = 0; i < 3; i++) {
+        const side s = side_of(x, i);
+        begin_side(x, &s);
+    }
+    bring_side(x, 0, "all");
+    bring(x);
+    for (unsigned s = 0; s < stages_of(x); s++) reduce(x, s);
+    if (x->cls->cuda.flash_once)
+        once(x);
+    else
+        last_walk(x);
+    store(x);
+    fc_cuda_line(frame(x), "}");
+}
+
+static fusec_status write(fc_flash_gen *x, const char *name, fc_error *e) {
+    fc_cuda_text *t = frame(x);
+    for (uint32_t i = 0; i < x->f.n; i++) fc_cuda_prelude(fc_flash_part(x, i));
+    for (uint32_t i = 0; i < x->f.n; i++) {
+        fc_cuda_gen *g = fc_flash_part(x, i);
+        fc_cuda_line(&g->t, "namespace part%u {", (unsigned)i);
+        for (uint32_t r = 0; r < g->k->reductions.len; r++) FC_TRY(fc_cuda_red_functions(g, r, e));
+        fc_cuda_line(&g->t, "}");
+    }
+    instructions(x);
+    t = frame(x);
+    fc_cuda_line(
+        t,
+        "extern \"C\" __global__ void __launch_bounds__(%d, %u) %s(const __grid_constant__ "
+        "P p) {",
+        THREADS, fc_flash_together(x->cls), name);
+    body(x);
+    fc_cuda_line(frame(x), "}");
+    return t->out->oom ? fc_oom(e) : FUSEC_OK;
+}
+
+fusec_status fc_cuda_emit_joined(const fc_machine *m, const fc_joined *j, const char *name,
+                                 fc_str *out, fc_error *e) {
+    fc_flash_gen x = {.j = j, .cls = &j->cls[0]};
+    uint8_t had[FC_CUH_COUNT] = {0};
+    (void)m;
+    if (!fc_flash_find(j, &x.f)) return fc_fail(e, FUSEC_INTERNAL, "kernels that can't be joined");
+    while (x.f.axis[0][x.row] != j->cls[0].cuda.dot_axis) x.row++;
+    fusec_status s = FUSEC_OK;
+    uint32_t made = 0;
+    for (; s == FUSEC_OK && made < j->n; made++) {
+        fc_cuda_gen *g = &x.part[made];
+        s = fc_cuda_gen_init(g, j->kernel[made], &j->cls[made], out, e);
+        g->l = j->layout[made];
+        g->had = had;
+        if (!made) g->l.words = j->layout[j->n - 1].words; /* of the block of all */
+        if (made) g->given = "x", g->given_access = x.f.taken[made];
+        if (made == 1) g->given_value = fc_flash_rounds(&x);
+    }
+    if (s == FUSEC_OK) s = write(&x, name, e);
+    for (uint32_t i = 0; i < made; i++) fc_cuda_gen_free(&x.part[i]);
+    return s;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuda_flash_elements.c - joined products: what each kernel does with one element, as functions
+ * inside of the kernel.
+ *
+ * In: parts, whose code is what it is in kernels of their own. Out: text. What a part takes from
+ * the one before it is an argument `x` of its functions instead of a load. Each part has a name
+ * space for its reductions. */
+#include "codegen/cuda/cuda_dot.h"
+#include "codegen/cuda/cuda_flash_text.h"
+
+fc_cuda_gen *fc_flash_part(fc_flash_gen *x, uint32_t part) {
+    x->part[part].t.depth = x->part[x->now].t.depth;
+    x->now = part;
+    return &x->part[part];
+}
+
+static void index_of(fc_cuda_gen *g, uint32_t axis, const char *value) {
+    const bool kept = axis < g->np;
+    fc_cuda_line(&g->t, "const ix %c%u = %s;", kept ? 'i' : 'j', kept ? axis : axis - g->np, value);
+}
+
+void fc_flash_open(fc_flash_gen *x, uint32_t part, const char *row, const char *column) {
+    fc_cuda_gen *g = fc_flash_part(x, part);
+    fc_cuda_text *t = &g->t;
+    fc_cuda_line(t, "using namespace part%u;", (unsigned)part);
+    fc_cuda_arguments(g);
+    fc_cuda_parameters(g);
+    fc_cuda_line(t, "const ix count = (ix)p.w[%u];", g->l.extra + FC_PB_COUNT);
+    fc_cuda_line(t, "const long long zero = p.w[%u];", g->l.extra + FC_PB_SPARE0);
+    for (uint32_t a = 0; a + 1 < x->f.rank; a++) {
+        char at[16];
+        snprintf(at, sizeof at, "at%u", (unsigned)a);
+        index_of(g, x->f.axis[part][a], a == x->row ? row : at);
+    }
+    if (column) index_of(g, x->f.axis[part][x->f.rank - 1], column);
+}
+
+void fc_flash_close(fc_flash_gen *x) {
+    fc_cuda_gen *g = &x->part[x->now];
+    memset(g->done, 0, g->code.ins.len);
+    fc_cuda_line(&g->t, "};");
+}
+
+/* The code of one value where all axes [0, end) have indices. */
+static void value(fc_cuda_gen *g, fc_val root, uint32_t end) {
+    fc_dot_slice(g, root);
+    fc_cuda_bases(g, end);
+    fc_cuda_element(g);
+}
+
+static void give_back(fc_cuda_gen *g, fc_val v, bool rounded) {
+    fc_cuda_indent(&g->t);
+    fc_str_add(g->t.out, "return ");
+    if (rounded)
+        fc_cuda_operand(&g->t, v);
+    else
+        fc_cuda_to_storage(&g->t, v);
+    fc_str_add(g->t.out, ";\n");
+}
+
+/* ---- what is passed on ----------------------------------------------------------------------- */
+
+/* The f32 that is rounded when it is stored, or the value itself. */
+static fc_val passed(const fc_cuda_gen *g, bool *rounds) {
+    const fc_val v = g->store_value[0];
+    *rounds = fc_cuda_rounds(&g->t, v);
+    return *rounds ? g->code.ins.at[v].a : v;
+}
+
+/* Rounded to 16 bits it is passed as a float that has such a value. */
+const char *fc_flash_passed_type(fc_flash_gen *x) {
+    const fc_kernel *k = x->j->kernel[0];
+    return fc_flash_rounds(x) ? "float"
+                              : fc_dtypes[k->accesses.at[k->stores.at[0].access].dtype].cuda;
+}
+
+bool fc_flash_rounds(fc_flash_gen *x) {
+    bool rounds;
+    (void)passed(&x->part[0], &rounds);
+    return rounds;
+}
+
+const char *fc_flash_half(const fc_flash_gen *x, uint32_t part) {
+    return x->j->kernel[part]->reductions.at[0].half == FUSEC_F16 ? "f16" : "bf16";
+}
+
+static fc_val left_operand(const fc_cuda_gen *g) {
+    return fc_cuda_red_value(g, 0)[g->cls->cuda.dot_swapped];
+}
+
+static fc_dot dot_of(fc_cuda_gen *g) {
+    return (fc_dot){.g = g, .half = (fusec_dtype)g->k->reductions.at[0].half};
+}
+
+bool fc_flash_is_bare(fc_flash_gen *x) {
+    fc_cuda_gen *g = &x->part[x->f.n - 1];
+    const fc_dot d = dot_of(g);
+    const fc_instr *i = &g->code.ins.at[fc_mma_narrow_of(&d, left_operand(g))];
+    return i->op == FC_OP_LOAD && i->imm == x->f.taken[x->f.n - 1] && i->dtype == d.half;
+}
+
+bool fc_flash_rounds_weights(fc_flash_gen *x) {
+    bool rounds = false;
+    if (!fc_flash_is_bare(x)) return false;
+    (void)passed(&x->part[x->f.n - 2], &rounds);
+    return rounds;
+}
+
+bool fc_flash_divides(fc_flash_gen *x) {
+    fc_cuda_gen *g = &x->part[1];
+    bool rounds, any = false;
+    if (x->f.n < 3) return false;
+    fc_dot_slice(g, passed(g, &rounds));
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        any |= g->need[v] && fc_cuda_divides_by_row(&g->t, v);
+    return any;
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+static void finished(fc_cuda_gen *g) {
+    fc_cuda_line(&g->t, "red0 sum;");
+    fc_cuda_line(&g->t, "sum.c0 = c;");
+    fc_cuda_line(&g->t, "const auto f0 = red0_finish(sum, (long long)count);");
+}
+
+static void score(fc_flash_gen *x) {
+    fc_cuda_gen *g = fc_flash_part(x, 0);
+    bool rounds;
+    const fc_val v = passed(g, &rounds);
+    fc_cuda_line(&g->t, "const auto score = [&](const float c, const ix row, const ix column) {");
+    fc_flash_open(x, 0, "row", "column");
+    finished(g);
+    value(g, v, g->np);
+    give_back(g, v, rounds);
+    fc_flash_close(x);
+}
+
+/* f* of the reductions of stages before `stage`. */
+static void results(fc_cuda_gen *g, unsigned stage) {
+    for (unsigned r = 0; r < g->k->reductions.len; r++)
+        if (g->k->reductions.at[r].stage < stage)
+            fc_cuda_line(&g->t, "const auto f%u = of_row%u[h];", r, r);
+}
+
+static void take(fc_flash_gen *x, unsigned stage) {
+    fc_cuda_gen *g = fc_flash_part(x, 1);
+    fc_cuda_text *t = &g->t;
+    fc_cuda_indent(t);
+    fc_str_printf(t->out,
+                  "const auto take%u = [&](const %s x, const ix row, const ix column, const int h",
+                  stage, fc_flash_passed_type(x));
+    for (unsigned r = 0; r < g->k->reductions.len; r++)
+        if (g->k->reductions.at[r].stage == stage)
+            fc_str_printf(t->out, ", part1::red%u &w%u", r, r);
+    fc_str_add(t->out, ") {\n");
+    t->depth++;
+    fc_flash_open(x, 1, "row", "column");
+    results(g, stage);
+    (void)fc_cuda_slice(g, stage, FC_POINT);
+    fc_cuda_bases(g, g->axes);
+    fc_cuda_element(g);
+    for (unsigned r = 0; r < g->k->reductions.len; r++) {
+        if (g->k->reductions.at[r].stage != stage) continue;
+        fc_cuda_indent(t);
+        fc_str_printf(t->out, "red%u_step(w%u, ", r, r);
+        fc_cuda_operand(t, fc_cuda_red_value(g, r)[0]);
+        fc_str_add(t->out, ", (long long)column, 0ll);\n");
+    }
+    fc_flash_close(x);
+}
+
+/* `name`(x, row, column, h). With `near` quotients by what is the same in a row are made the short
+ * way; whether that was right is for the caller to test. */
+static void weight(fc_flash_gen *x, const char *name, const char *by_row, bool near) {
+    fc_cuda_gen *g = fc_flash_part(x, 1);
+    fc_cuda_text *t = &g->t;
+    bool rounds;
+    const fc_val v = passed(g, &rounds);
+    fc_cuda_line(t,
+                 "const auto %s = [&](const %s x, const ix row, const ix column, const int h, "
+                 "unsigned int &most, unsigned int &least, bool &near) {",
+                 name, fc_flash_passed_type(x));
+    fc_flash_open(x, 1, "row", "column");
+    results(g, FC_CUDA_STORES);
+    t->by_row = by_row;
+    value(g, v, g->axes);
+    for (fc_val q = 0; near && q < g->code.ins.len; q++) {
+        if (!g->need[q] || !fc_cuda_divides_by_row(t, q)) continue;
+        fc_cuda_indent(t);
+        fc_str_add(t->out, "near = near && fc_near_one(");
+        fc_cuda_operand(t, g->code.ins.at[q].b);
+        fc_str_add(t->out, ");\n");
+    }
+    t->by_row = NULL;
+    give_back(g, v, fc_flash_rounds_weights(x));
+    fc_flash_close(x);
+}
+
+/* What a softmax takes the largest of. */
+static void power(fc_flash_gen *x) {
+    fc_cuda_gen *g = fc_flash_part(x, 1);
+    const fc_val v = fc_cuda_red_value(g, 0)[0];
+    fc_cuda_line(&g->t, "const auto power = [&](const %s x, const ix row, const ix column) {",
+                 fc_flash_passed_type(x));
+    fc_flash_open(x, 1, "row", "column");
+    value(g, v, g->axes);
+    give_back(g, v, true);
+    fc_flash_close(x);
+}
+
+/* The bits of the left operand of the last product. */
+static void left(fc_flash_gen *x) {
+    fc_cuda_gen *g = fc_flash_last(x);
+    const fc_access *a = &g->k->accesses.at[x->f.taken[x->f.n - 1]];
+    const fc_dot d = dot_of(g);
+    fc_cuda_line(&g->t, "const auto left = [&](const %s x, const ix row, const ix column) {",
+                 x->f.n == 2 ? fc_flash_passed_type(x) : fc_dtypes[a->dtype].cuda);
+    fc_flash_open(x, x->f.n - 1, "row", "column");
+    index_of(g, x->f.across, "0");
+    value(g, fc_mma_narrow_of(&d, left_operand(g)), g->axes);
+    fc_cuda_indent(&g->t);
+    fc_str_add(g->t.out, "return ");
+    fc_mma_put_bits(&d, left_operand(g));
+    fc_str_add(g->t.out, ";\n");
+    fc_flash_close(x);
+}
+
+static void finish(fc_flash_gen *x) {
+    fc_cuda_gen *g = fc_flash_last(x);
+    fc_cuda_line(&g->t, "const auto finish = [&](const float c, const ix row, const ix column) {");
+    fc_flash_open(x, x->f.n - 1, "row", NULL);
+    index_of(g, x->f.across, "column");
+    finished(g);
+    (void)fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW);
+    fc_cuda_bases(g, g->np);
+    fc_cuda_element(g);
+    fc_cuda_row_stores(g);
+    fc_flash_close(x);
+}
+
+void fc_flash_functions(fc_flash_gen *x) {
+    score(x);
+    for (unsigned s = 0; x->f.n == 3 && !x->cls->cuda.flash_once && s < x->j->kernel[1]->nstages;
+         s++)
+        take(x, s);
+    if (x->cls->cuda.flash_once) {
+        power(x);
+    } else if (x->f.n == 3) {
+        const bool divides = fc_flash_divides(x);
+        weight(x, "weight", divides ? "fc_div_by_row($a, $b, most, least)" : NULL, divides);
+        if (divides) weight(x, "far_weight", "fc_far_div($a, $b)", false);
+    }
+    if (!fc_flash_is_bare(x)) left(x);
+    finish(x);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuda_flash_facts.h - two products on tensor cores in one launch: elements of the first, and what
+ * kernels between do with its rows, are the left operand of the second and never in memory.
+ *
+ * Parts are the joined kernels: the first product, what reduces its rows (or nothing), the second
+ * product. An array that is passed on has the axes of batches, one of rows and, innermost, one of
+ * columns, along which the second product sums. */
+#ifndef FUSEC_CODEGEN_CUDA_CUDA_FLASH_FACTS_H
+#define FUSEC_CODEGEN_CUDA_CUDA_FLASH_FACTS_H
+
+#include "codegen/cuda/cuda_facts.h"
+#include "codegen/joined.h"
+
+enum {
+    FC_FLASH_SIDE = 128,    /* rows of a block; columns of the first product at a time */
+    FC_FLASH_BLOCK = 64,    /* elements of a line in shared memory (FC_CUDA_GROUP_LINE) */
+    FC_FLASH_MOST_DEEP = 8, /* sixteens of k of the first product, */
+    FC_FLASH_MOST_WIDE = 2, /* and 64s of columns of the second, for which a block has room */
+    FC_FLASH_ROOM = FC_FLASH_SIDE * FC_FLASH_BLOCK /* elements of 128 lines */
+};
+
+typedef struct fc_flash {
+    uint32_t n, rank;                           /* parts; of the arrays that are passed on */
+    uint32_t axis[FC_MOST_JOINED][FC_MAX_AXES]; /* each part's own, of an axis of theirs */
+    uint32_t taken[FC_MOST_JOINED];             /* access by which a part takes what is passed on */
+    uint32_t across;                            /* the last part's axis of its columns */
+} fc_flash;
+
+/* Whether kernels have this form, whatever their sizes are. */
+bool fc_flash_find(const fc_joined *j, fc_flash *out);
+/* Whether the kernel between is a softmax, in whose sum and quotient factors may move. */
+bool fc_flash_is_softmax(const fc_kernel *k);
+static inline unsigned fc_flash_blocks_of_k(const fc_class *cls) {
+    return (cls->cuda.flash_deep + 3u) / 4;
+}
+/* Elements of 16 bits of a stage: of the right operands of both products. */
+static inline unsigned fc_flash_stage(const fc_class *cls) {
+    return FC_FLASH_ROOM * (fc_flash_blocks_of_k(cls) + cls->cuda.flash_wide);
+}
+static inline unsigned fc_flash_rows_room(const fc_class *cls) {
+    return FC_FLASH_ROOM * fc_flash_blocks_of_k(cls);
+}
+/* Sums of a thread: of the first product at a time, of the second. */
+static inline unsigned fc_flash_scores(const fc_class *cls) {
+    return FC_FLASH_SIDE / 2u / cls->cuda.flash_parts;
+}
+static inline unsigned fc_flash_sums(const fc_class *cls) {
+    return 32u * cls->cuda.flash_wide;
+}
+/* Blocks of an SM. */
+static inline unsigned fc_flash_together(const fc_class *cls) {
+    return cls->cuda.flash_deep <= 4 && cls->cuda.flash_wide == 1 ? 2 : 1;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuda_flash_text.h - between cuda_flash.c, the frame of joined products, and
+ * cuda_flash_elements.c, what their kernels do with single elements. */
+#ifndef FUSEC_CODEGEN_CUDA_CUDA_FLASH_TEXT_H
+#define FUSEC_CODEGEN_CUDA_CUDA_FLASH_TEXT_H
+
+#include "codegen/cuda/cuda.h"
+#include "codegen/cuda/cuda_flash_facts.h"
+
+typedef struct fc_flash_gen {
+    const fc_joined *j;
+    const fc_class *cls; /* of the first part */
+    fc_flash f;
+    uint32_t row; /* which axis of what is passed on its rows are along */
+    uint32_t now; /* the part whose text is under way */
+    fc_cuda_gen part[FC_MOST_JOINED];
+} fc_flash_gen;
+
+/* The generator of a part, at the depth that the text has. */
+fc_cuda_gen *fc_flash_part(fc_flash_gen *x, uint32_t part);
+static inline fc_cuda_gen *fc_flash_last(fc_flash_gen *x) {
+    return fc_flash_part(x, x->f.n - 1);
+}
+/* Opens what a part has in a scope: its arguments, scalars, indices of batches. `row` and `column`
+ * (of what is passed on): expressions. */
+void fc_flash_open(fc_flash_gen *x, uint32_t part, const char *row, const char *column);
+void fc_flash_close(fc_flash_gen *x); /* "}" */
+
+/* Functions of elements: score(c, row, column), take0(x, row, column, h, w0), ...,
+ * weight(x, row, column, h), left(x, row, column), finish(c, row, column). */
+void fc_flash_functions(fc_flash_gen *x);
+
+/* What the first part passes on; whether score() is that before it is rounded to 16 bits. */
+const char *fc_flash_passed_type(fc_flash_gen *x);
+bool fc_flash_rounds(fc_flash_gen *x);
+/* Whether weights are rounded to the operand of the last product and nothing else; whether they
+ * have quotients by what is the same in a row, which are made the short way first
+ * (cuda_divide.c). */
+bool fc_flash_rounds_weights(fc_flash_gen *x);
+bool fc_flash_divides(fc_flash_gen *x);
+/* Whether what is passed on last is the operand as it is. */
+bool fc_flash_is_bare(fc_flash_gen *x);
+/* "f16", "bf16": of the operands of the last part. */
+const char *fc_flash_half(const fc_flash_gen *x, uint32_t part);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* join.c - see join.h. */
+#include "runtime/join.h"
+
+static const fc_kernel *kernel_of(const fc_program *p, uint32_t step) {
+    return &p->plan->steps.at[step]->kernel;
+}
+
+/* ---- what is passed on ----------------------------------------------------------------------- */
+
+static bool touches(const fc_kernel *k, uint32_t buffer) {
+    for (size_t a = 0; a < k->args.len; a++)
+        if (k->args.at[a].buffer == buffer) return true;
+    return false;
+}
+
+/* A temporary that step `step` makes, the next one reads, and nobody else touches. */
+static bool is_passed(const fc_program *p, uint32_t step, uint32_t buffer) {
+    if (p->plan->buffers.at[buffer].kind != FC_BUF_TEMP) return false;
+    for (uint32_t s = 0; s < p->plan->steps.len; s++)
+        if (touches(kernel_of(p, s), buffer) != (s == step || s == step + 1)) return false;
+    return true;
+}
+
+static bool can_follow(const fc_program *p, uint32_t step) {
+    const fc_step *s = p->plan->steps.at[step];
+    if (s->kind != FC_STEP_KERNEL || p->plan->steps.at[step + 1]->kind != FC_STEP_KERNEL)
+        return false;
+    for (size_t a = 0; a < s->kernel.args.len; a++)
+        if (s->kernel.args.at[a].written && !is_passed(p, step, s->kernel.args.at[a].buffer))
+            return false;
+    return true;
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+typedef struct attempt {
+    fc_joined j;
+    fc_nest nest[FC_MOST_JOINED];
+    fc_launch launch;
+} attempt;
+
+static fusec_status bind_nest(fc_program *p, fc_bound *b, uint32_t step, fc_nest *n, uint32_t * not,
+                              fc_error *e) {
+    const int64_t *const *strides = NULL;
+    const fc_kernel *k = kernel_of(p, step);
+    FC_TRY(fc_bound_strides(p, b, k, &strides, not, e));
+    return fc_nest_bind_plain(k, b->values, strides, &b->arena, n, e);
+}
+
+static bool keep(fc_program *p, fc_bound *b, uint32_t first, const attempt *x) {
+    attempt *kept = fc_arena_alloc(&b->arena, sizeof *kept);
+    if (!b->inside) b->inside = fc_arena_alloc(&b->arena, p->plan->buffers.len + 1);
+    if (!kept || !b->inside) return false;
+    *kept = *x;
+    for (uint32_t i = 0; i < x->j.n; i++) {
+        const fc_kernel *k = kernel_of(p, first + i);
+        fc_bound_step *s = &b->steps[first + i];
+        kept->j.nest[i] = &kept->nest[i];
+        s->joined = &kept->j;
+        s->joined_from = first;
+        s->nest = kept->nest[i];
+        s->cls = kept->j.cls[i];
+        s->launch = kept->launch;
+        if (i) s->launch.workspace_bytes = s->launch.tickets = 0;
+        for (size_t a = 0; i + 1 < x->j.n && a < k->args.len; a++)
+            if (k->args.at[a].written) b->inside[k->args.at[a].buffer] = 1;
+    }
+    return true;
+}
+
+static fusec_status try_join(fc_program *p, fc_bound *b, uint32_t first, uint32_t n, bool *done,
+                             fc_error *e) {
+    const fc_device *d = p->device;
+    attempt x = {.j.n = n};
+    *done = false;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t blocked = 0;
+        fc_error why = {0};
+        x.j.kernel[i] = kernel_of(p, first + i);
+        x.j.nest[i] = &x.nest[i];
+        const fusec_status s = bind_nest(p, b, first + i, &x.nest[i], &blocked, &why);
+        if (s == FUSEC_OUT_OF_MEMORY) return fc_oom(e);
+        if (s) return FUSEC_OK; /* its own binding says what is wrong */
+    }
+    if (fc_joined_layouts(&x.j) > FC_ALIKE_WORDS) return FUSEC_OK;
+    FC_TRY(d->target->join(&d->machine, p->mode, b->align, &b->arena, &x.j, &x.launch, done, e));
+    return *done && !keep(p, b, first, &x) ? fc_oom(e) : FUSEC_OK;
+}
+
+fusec_status fc_join_find(fc_program *p, fc_bound *b, fc_error *e) {
+    const uint32_t steps = (uint32_t)p->plan->steps.len;
+    if (!p->device->target->join || b->plain) return FUSEC_OK;
+    for (uint32_t s = 0; s + 1 < steps; s++) {
+        uint32_t n = 1;
+        bool done = false;
+        if (kernel_of(p, s)->schedule != FC_SCHED_DOT) continue;
+        while (n < FC_MOST_JOINED && s + n < steps && can_follow(p, s + n - 1)) n++;
+        for (; n > 1 && !done; n--) {
+            FC_TRY(try_join(p, b, s, n, &done, e));
+            if (done) s += n - 1;
+        }
+    }
+    return FUSEC_OK;
+}
+
+fusec_status fc_join_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e) {
+    const fc_kernel *k = kernel_of(p, step);
+    fc_bound_step *s = &b->steps[step];
+    s->layout = fc_layout_of((uint32_t)k->args.len, s->nest.np + s->nest.nr,
+                             (uint32_t)k->accesses.len, (uint32_t)k->params.len);
+    s->words = fc_arena_alloc(&b->arena, s->layout.words * sizeof *s->words);
+    void **none = fc_arena_alloc(&b->arena, (k->args.len + 1) * sizeof *none);
+    uint64_t *zero = fc_arena_alloc(&b->arena, (k->params.len + 1) * sizeof *zero);
+    if (!s->words || !none || !zero) return fc_oom(e);
+    fc_nest_fill(k, &s->nest, b->values, none, zero, s->words);
+    s->words[s->layout.extra + FC_PB_SPANS] = s->launch.spans;
+    s->words[s->layout.extra + FC_PB_SPAN] = s->launch.span;
+    return FUSEC_OK;
+}
+
+bool fc_join_words(fc_bound *b, fc_bound_launch *l) {
+    const fc_joined *j = b->steps[l->steps[0]].joined;
+    l->nwords = j->layout[j->n - 1].words;
+    l->words = fc_arena_alloc(&b->arena, l->nwords * sizeof *l->words);
+    for (uint32_t i = 0; l->words && i < j->n; i++) {
+        const fc_bound_step *s = &b->steps[l->steps[i]];
+        memcpy(l->words + j->layout[i].args, s->words, s->layout.words * sizeof *l->words);
+    }
+    return l->words != NULL;
+}
