@@ -664,3 +664,28 @@ FC_TEST(capi_run, places_of_compilers) {
     fusec_lazy_release(y);
     fusec_context_free(ctx);
 }
+
+/* 1 + 2^-12 squared has one bit more than f32 holds: a product and a sum that round once see it. */
+FC_TEST(capi_run, licences_of_a_graph) {
+    static const unsigned modes[] = {FUSEC_MODE_STRICT, FUSEC_MODE_CONTRACT};
+    float in = 1 + 0x1p-12f, got[2] = {0};
+    int64_t shape[1] = {1};
+    for (int i = 0; i < 2; i++) {
+        CAPI_START();
+        fusec_program *p = NULL;
+        fusec_dim n = fusec_sym(g, "n");
+        fusec_value x = fusec_input(g, "x", FUSEC_F32, 1, &n);
+        fusec_output(g, "y", fusec_sub(fusec_mul(x, x), fusec_num(1 + 0x1p-11)));
+        FC_EXPECT_EQ_I64(fusec_graph_mode(g, 1u << 20), FUSEC_INVALID);
+        FC_EXPECT_OK_TEXT(fusec_graph_mode(g, modes[i]), fusec_message(ctx));
+        FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+        fusec_tensor a = {.data = &in, .shape = shape, .rank = 1, .dtype = FUSEC_F32},
+                     b = {.data = &got[i], .shape = shape, .rank = 1, .dtype = FUSEC_F32};
+        FC_EXPECT_OK_TEXT(fusec_run(p, 1, &a, 1, &b), fusec_message(ctx));
+        fusec_program_free(p);
+        CAPI_END();
+    }
+    FC_EXPECT_EQ_F64(got[0], 0);
+    FC_EXPECT_EQ_F64(got[1], 0x1p-24);
+    FC_EXPECT_EQ_I64(fusec_graph_mode(NULL, 0), FUSEC_INVALID);
+}

@@ -130,6 +130,7 @@ struct fusec_graph {
     uint64_t stamp;
     size_t tested; /* conditions that were looked at, see fc_test_conditions */
     fusec_context *ctx;
+    unsigned mode; /* of its programs: FUSEC_MODE_*, and the policy for indices */
     fc_recent recent[8];
     FC_VEC(fc_leaf) leaves;     /* by input number */
     uint32_t ninputs;           /* of them named inputs */

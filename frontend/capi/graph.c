@@ -35,6 +35,7 @@ fusec_status fusec_graph_new(fusec_context *ctx, fusec_graph **out) {
         limits.nodes; /* bound arrays are no inputs of a program; fusec_input keeps the limit */
     g->ctx = ctx;
     g->stamp = next_stamp(ctx);
+    g->mode = ctx->runtime->config.mode;
     fc_graph_init(&g->ir, &ctx->alloc, &limits);
     g->ir.default_float = ctx->default_float;
     if (g->ir.error.code) {

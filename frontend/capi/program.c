@@ -49,7 +49,16 @@ static fusec_status compile(fusec_graph *g, unsigned flags, fusec_program **out,
     if (g->leaves.len != g->ninputs)
         return fc_fail(e, FUSEC_INVALID,
                        "a program's arrays come with the call: use fusec_input, not fusec_array");
-    return fc_new_program(g->ctx, &g->ir, flags, g->ctx->runtime->config.mode, NULL, out, e);
+    return fc_new_program(g->ctx, &g->ir, flags, g->mode, NULL, out, e);
+}
+
+fusec_status fusec_graph_mode(fusec_graph *g, unsigned mode) {
+    static const unsigned licences = FUSEC_MODE_FAST | FUSEC_MODE_WIDE16;
+    if (!g) return fc_report_text(FUSEC_INVALID, "fusec_graph_mode: the graph is NULL");
+    if (mode & ~licences)
+        return fc_report_text(FUSEC_INVALID, "fusec_graph_mode: unknown bits (0x%x)", mode);
+    g->mode = (g->mode & ~licences) | mode;
+    return FUSEC_OK;
 }
 
 static fusec_status compile_for(const char *what, fusec_graph *g, unsigned flags,

@@ -693,6 +693,10 @@ FUSEC_API fusec_status fusec_compile(fusec_graph *g, fusec_program **out);
 enum { FUSEC_PROGRAM_GRAPH = 1 };
 /* As fusec_compile; `flags` are the FUSEC_PROGRAM_* wanted, or 0. */
 FUSEC_API fusec_status fusec_compile_with(fusec_graph *g, unsigned flags, fusec_program **out);
+/* Licences (FUSEC_MODE_*) of the programs that are compiled from this graph afterwards, in place of
+ * those of the context. Values that are evaluated keep the context's. FUSEC_INVALID: unknown bits.
+ */
+FUSEC_API fusec_status fusec_graph_mode(fusec_graph *g, unsigned mode);
 FUSEC_API void fusec_program_free(fusec_program *p);
 
 /* Runs the program: inputs and outputs in the order they were declared. Outputs are the caller's

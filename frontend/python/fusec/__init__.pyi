@@ -43,10 +43,12 @@ class Jit:
 
 @overload
 def jit(f: Callable[..., Any], *, static_argnames: str | tuple[str, ...] = ...,
-        static_argnums: int | tuple[int, ...] = ..., device: Any = ...) -> Jit: ...
+        static_argnums: int | tuple[int, ...] = ..., device: Any = ...,
+        mode: str | tuple[str, ...] | None = ...) -> Jit: ...
 @overload
 def jit(f: None = ..., *, static_argnames: str | tuple[str, ...] = ...,
-        static_argnums: int | tuple[int, ...] = ..., device: Any = ...) -> Callable[[Callable[..., Any]], Jit]: ...
+        static_argnums: int | tuple[int, ...] = ..., device: Any = ...,
+        mode: str | tuple[str, ...] | None = ...) -> Callable[[Callable[..., Any]], Jit]: ...
 class extern:
     name: str
     def __init__(self, name: str, dtypes: Any, result: Any, *, cuda: str | None = ..., pointer: Any = ...,

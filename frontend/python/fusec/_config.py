@@ -12,7 +12,10 @@ _MODES = {"strict": 0, "contract": 1, "reassoc": 2, "recip": 4, "nnan": 8, "ninf
 _TIERS = {"default": 0, "full": 1, "both": 2}
 
 
-def _mode(value):
+def mode_of(value):
+    """Bits of a mode's name, of several, or as they are."""
+    if isinstance(value, int):
+        return value
     names = [value] if isinstance(value, str) else list(value)
     bits = 0
     for name in names:
@@ -65,7 +68,7 @@ class Config:
     @staticmethod
     def _check(name, value):
         if name == "mode":
-            _mode(value)
+            mode_of(value)
         elif name == "threads":
             if not isinstance(value, int) or value < 1:
                 raise ValueError(f"threads={value!r}: a number from 1")
@@ -129,6 +132,6 @@ def options(number):
     if number == CPU and _wanted() == "interp":
         device = "interp"
     return {"device": device, "threads": v["threads"], "cache_dir": v["cache_dir"],
-            "mode": None if v["mode"] is None else _mode(v["mode"]),
+            "mode": None if v["mode"] is None else mode_of(v["mode"]),
             "tiers": None if v["tiers"] is None else _TIERS[v["tiers"]], "llvm_path": _llvm() if number == CPU else None,
             "nvrtc_path": None if number == CPU else _nvrtc()}

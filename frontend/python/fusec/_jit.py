@@ -19,6 +19,7 @@ from _thread import RLock  # as threading has it, which takes longer to import t
 
 from . import _core, _create
 from ._array import Array
+from ._config import mode_of
 from ._create import asarray, is_numpy
 from ._dtypes import as_code
 from ._errors import DeviceError, Error, IndexNeeded, SizeNeeded, TraceError, ValueNeeded
@@ -265,9 +266,9 @@ def _as_outputs(leaves, trace):
     return arrays, constants
 
 
-def trace_once(f, rebuild, leaves, is_static):
-    """Runs f on a trace; an Entry."""
-    trace = _core.Trace(is_static, leaves.device)
+def trace_once(f, rebuild, leaves, is_static, mode=None):
+    """Runs f on a trace; an Entry. mode: bits of licences; None: those of fx.config."""
+    trace = _core.Trace(is_static, leaves.device, -1 if mode is None else mode)
     before = trace.enter()
     try:
         args, kwargs = rebuild(_trace_inputs(trace, leaves))
@@ -323,20 +324,21 @@ def _with_place(text, error):
 
 
 @functools.lru_cache(64)
-def _sent(data, static_argnames, device):
+def _sent(data, static_argnames, device, mode=None):
     """A function that came from another process: the same each time, so that it is compiled once."""
-    return Jit(pickle.loads(data), static_argnames, (), device)
+    return Jit(pickle.loads(data), static_argnames, (), device, mode)
 
 
 class Jit(_core.Jit):
     """A compiled function; see fx.jit."""
 
-    def __new__(cls, f, static_argnames=(), static_argnums=(), device=None):
+    def __new__(cls, f, static_argnames=(), static_argnums=(), device=None, mode=None):
         return super().__new__(cls, _slow)
 
-    def __init__(self, f, static_argnames=(), static_argnums=(), device=None):
+    def __init__(self, f, static_argnames=(), static_argnums=(), device=None, mode=None):
         if not callable(f):
             raise TypeError("fx.jit takes a function")
+        self._mode = None if mode is None else mode_of(mode)
         functools.update_wrapper(self, f)
         self._device, self._where = None if device is None else number_of(device), device
         nums = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
@@ -377,7 +379,7 @@ class Jit(_core.Jit):
         if values is None:
             raise pickle.PicklingError(f"{self!r} can't be found as {module}.{name}: only functions of "
                                        "modules can be pickled, others where cloudpickle is imported")
-        return _sent, (values.dumps(self.__wrapped__), tuple(sorted(self._static)), self._where)
+        return _sent, (values.dumps(self.__wrapped__), tuple(sorted(self._static)), self._where, self._mode)
 
     # ---- taking a call apart ----
 
@@ -441,7 +443,7 @@ class Jit(_core.Jit):
         error = None
         for is_static in (False, True):
             try:
-                entry = trace_once(self.__wrapped__, rebuild, leaves, is_static)
+                entry = trace_once(self.__wrapped__, rebuild, leaves, is_static, self._mode)
                 inputs = entry.inputs(leaves.values)
                 r = _run(entry, inputs, outs, leaves, fresh)
                 if r is None:
@@ -541,7 +543,7 @@ def _finish(entry, results, out):
     return entry.results(results)
 
 
-def jit(f=None, *, static_argnames=(), static_argnums=(), device=None):
+def jit(f=None, *, static_argnames=(), static_argnums=(), device=None, mode=None):
     """Compiles a function of arrays as a whole, in as few kernels as possible.
 
     It is traced once for a combination of dtypes, numbers of axes and pattern of lengths; other
@@ -549,7 +551,8 @@ def jit(f=None, *, static_argnames=(), static_argnums=(), device=None):
     tensors, CuPy's arrays CuPy's. It runs where the arrays are, on the stream of torch or CuPy; NumPy's
     arrays are copied to `device` and back if that is a GPU. Arguments may be arrays, numbers, and tuples, lists and dicts of them; numbers are arguments
     of the kernel. Everything else, and what static_argnames names, is part of what is compiled.
-    `out=` writes to an array that is there.
+    `out=` writes to an array that is there. `mode` has licences to round differently, as fx.config's: "fast", or some
+    of them ("reassoc": attention goes through its rows once).
 
     >>> @fx.jit
     ... def f(x, k):
@@ -559,8 +562,8 @@ def jit(f=None, *, static_argnames=(), static_argnums=(), device=None):
     """
     if f is None:
         return functools.partial(jit, static_argnames=static_argnames, static_argnums=static_argnums,
-                                 device=device)
-    return Jit(f, static_argnames, static_argnums, device)
+                                 device=device, mode=mode)
+    return Jit(f, static_argnames, static_argnums, device, mode)
 
 
 def eval(*arrays):

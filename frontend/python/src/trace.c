@@ -301,9 +301,9 @@ static PyObject *trace_capture(PyObject *self, PyObject *args) {
  */
 
 static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    int is_static = 0, device = fx_new_on();
+    int is_static = 0, device = fx_new_on(), mode = -1; /* that of the context */
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "|pi", &is_static, &device)) return NULL;
+    if (!PyArg_ParseTuple(args, "|pii", &is_static, &device, &mode)) return NULL;
     fusec_context *ctx = fx_context(device);
     if (!ctx) return NULL;
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -312,7 +312,8 @@ static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     t->is_static = is_static;
     t->device = (uint8_t)device;
     t->captured = PyList_New(0);
-    const fusec_status s = fusec_graph_new(ctx, &t->graph);
+    fusec_status s = fusec_graph_new(ctx, &t->graph);
+    if (!s && mode >= 0) s = fusec_graph_mode(t->graph, (unsigned)mode);
     if (s) fx_raise(s);
     if (s || !t->captured) {
         Py_DECREF((PyObject *)t);

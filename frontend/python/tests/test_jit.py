@@ -405,3 +405,17 @@ def test_results_on_arguments_of_all_kinds():
     np.testing.assert_array_equal(p, [2.0] * 5)
     with pytest.raises(ValueError):
         both(y, out=(p, p))
+
+
+def test_modes_of_a_function():
+    """Licences of one function: a product and a sum that are rounded once."""
+    def f(x, y):
+        return x * x - y
+
+    x = np.random.default_rng(3).uniform(1, 2, 4096)
+    strict, free = fx.jit(f)(x, x * x), fx.jit(f, mode="contract")(x, x * x)
+    assert not strict.any()
+    assert free.any() and abs(free).max() < 1e-15
+    with pytest.raises(ValueError, match="mode 'quick' is not known"):
+        fx.jit(f, mode="quick")
+    assert fx.jit(f, mode=("recip", "approx"))(x, x).shape == x.shape
