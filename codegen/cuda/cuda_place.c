@@ -73,7 +73,7 @@ static fc_cuda_group map_group(const fc_cuda_gen *g, char *number, size_t size) 
 
 /* The place of row r of those that are done together. */
 static void begin_row(fc_cuda_gen *g, unsigned rows, const char *r) {
-    fc_cuda_line(&g->t, "const ix outer = (ix)blockIdx.y * %u + %s;", rows, r);
+    fc_cuda_line(&g->t, "const ix outer = band * %u + %s;", rows, r);
     map_place(g);
     begin_vector(g, 1);
 }
@@ -87,7 +87,7 @@ static void rows_together(fc_cuda_gen *g, unsigned rows) {
     whole.limit = NULL;
     fc_cuda_line(&g->t, "{");
     fc_cuda_line(&g->t,
-                 "bool every = (ix)blockIdx.y * %u + %u <= last && ((ix)blockIdx.x * %d + "
+                 "bool every = band * %u + %u <= last && ((ix)blockIdx.x * %d + "
                  "(ix)threadIdx.x) * %u < (ix)p.w[%u];",
                  rows, rows, FC_CUDA_MAP_THREADS, v, inner);
     fc_cuda_inside_rows_begin(g);
@@ -123,15 +123,18 @@ static void rows_together(fc_cuda_gen *g, unsigned rows) {
     fc_cuda_inside_rows_end(g);
 }
 
+/* Rows at an edge take many times as long as others. The last ones come first, so that nothing
+ * waits for them alone. */
 void fc_cuda_walk_rows(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_gen *g = w->in.g;
     const unsigned rows = (unsigned)n->count;
     fc_cuda_line(&g->t, "const ix last = fc_quotient(rows, (ix)p.w[%u]);",
                  (unsigned)g->l.extents + g->np - 1);
+    fc_cuda_line(&g->t, "const ix band = (ix)(blockIdx.y ? blockIdx.y : gridDim.y) - 1;");
     if (fc_cuda_inside_stacked(g)) rows_together(g, rows);
     fc_cuda_line(&g->t, "#pragma unroll 1");
     fc_cuda_line(&g->t, "for (int r = 0; r < %u; r++) {", rows);
-    fc_cuda_line(&g->t, "const ix outer = (ix)blockIdx.y * %u + r;", rows);
+    fc_cuda_line(&g->t, "const ix outer = band * %u + r;", rows);
     fc_cuda_line(&g->t, "if (outer >= last) return;");
 }
 
