@@ -237,12 +237,14 @@ static fc_node index_at_an_edge(fc_graph *g, fc_dim n, fc_edge mode) {
     return gb2(g, FC_OP_maximum, i, fc_build_view(g, i, 1, &n, &next));
 }
 
-/* `far`: rows that go round by so many elements, so that vectors lie before or behind the seam. */
-static job *open_stencil(fusec_dtype t, fc_edge mode, int64_t far, int64_t h, int64_t w,
+/* `far`: rows that go round by so many elements, so that vectors lie before or behind the seam.
+ * `fixed`: the program says the sizes. */
+static job *open_stencil(fusec_dtype t, fc_edge mode, int64_t far, bool fixed, int64_t h, int64_t w,
                          fc_cuda_host *host) {
     job *j = new_job(&fc_cuda_small);
     fc_graph_init(&j->g, &fc_libc_alloc, NULL);
-    const fc_dim n = gbd(&j->g, "h"), m = gbd(&j->g, "w");
+    const fc_dim n = fixed ? fc_dim_const(&j->g.dims, h) : gbd(&j->g, "h"),
+                 m = fixed ? fc_dim_const(&j->g.dims, w) : gbd(&j->g, "w");
     j->syms[0] = h;
     j->syms[1] = w;
     const fc_node x = gbin(&j->g, "x", t, 2, n, m, 0);
@@ -368,14 +370,14 @@ FC_TEST(cuda_index, stencils_on_the_host) {
     static const int64_t sizes[][2] = {{140, 512}, {9, 37}};
     fc_cuda_host host;
     static const int64_t far[] = {101, 100};
-    job *jobs[3 * FC_COUNT(modes) + FC_COUNT(far) + 3];
+    job *jobs[4 * FC_COUNT(modes) + FC_COUNT(far) + 3];
     size_t n = 0;
     unsigned in_turn = 0, windows = 0, together = 0;
     if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
     for (size_t m = 0; m < FC_COUNT(modes); m++)
         for (size_t s = 0; s < FC_COUNT(sizes); s++)
             for (int u8 = 0; u8 < (s ? 1 : 2); u8++) {
-                job *j = open_stencil(u8 ? FUSEC_U8 : FUSEC_F32, modes[m], 0, sizes[s][0],
+                job *j = open_stencil(u8 ? FUSEC_U8 : FUSEC_F32, modes[m], 0, false, sizes[s][0],
                                       sizes[s][1] * (u8 ? 4 : 1), &host);
                 if (!j) continue;
                 in_turn += j->steps[0].cls.cuda.rows_in_turn > 0;
@@ -383,8 +385,14 @@ FC_TEST(cuda_index, stencils_on_the_host) {
                 together += text_has(j, "bool every = ");
                 jobs[n++] = j;
             }
+    for (size_t m = 0; m < FC_COUNT(modes); m++) {
+        job *j = open_stencil(FUSEC_F32, modes[m], 0, true, 140, 512, &host);
+        if (!j) continue;
+        FC_EXPECT_TRUE(text_has(j, "const long long by = 512ll;"));
+        jobs[n++] = j;
+    }
     for (size_t i = 0; i < FC_COUNT(far); i++) {
-        job *j = open_stencil(FUSEC_F32, FC_EDGE_WRAP, far[i], 140, 512, &host);
+        job *j = open_stencil(FUSEC_F32, FC_EDGE_WRAP, far[i], false, 140, 512, &host);
         if (!j) continue;
         FC_EXPECT_TRUE(text_has(j, "= w0[e + 0];")); /* one place, picked for the vector */
         jobs[n++] = j;

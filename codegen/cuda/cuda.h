@@ -241,8 +241,9 @@ void fc_cuda_group_first(fc_cuda_gen *g, const fc_cuda_group *gr);
 /* Finds them in g->code; the values of a group's element `e` then come from w*, which the text of a
  * group fills first. */
 /* `known`: [ins] values that are the same for all neighbours of a thread, whatever they are made
- * of. */
-fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, fc_error *e);
+ * of; `edges`: the code of the kernel with its edges. */
+fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, const fc_code *edges,
+                                  fc_error *e);
 void fc_cuda_windows_free(fc_cuda_gen *g);
 /* Whether v is such a read; marks in g->need what its place is made of. */
 bool fc_cuda_windowed(const fc_cuda_gen *g, fc_val v);

@@ -57,6 +57,61 @@ static fc_val row_of(const fc_cuda_gen *g, const window *w) {
     return FC_NOVAL;
 }
 
+/* The row that the middle of a window is nearest to. */
+static int64_t nearest_row(const window *w, int64_t length) {
+    const int64_t at = w->low + (int64_t)fc_cuda_window_length(w) / 2 + length / 2;
+    return at / length - (at % length < 0);
+}
+
+/* Whether windows of one array, whose places differ by constants, are where rows of this length
+ * would have them: in more than one, and near their beginnings. */
+static bool are_rows(const fc_cuda_gen *g, const window *first, int64_t length) {
+    bool several = false;
+    for (size_t i = 0; i < g->windows->of.len; i++) {
+        const window *w = &g->windows->of.at[i];
+        if (w->arg != first->arg || !fc_linear_same_terms(&w->leader, &first->leader)) continue;
+        const int64_t row = nearest_row(w, length), rest = w->low - row * length;
+        if (w->chosen != FC_NOVAL || w->whole || rest <= -FC_WINDOW_MOST || rest >= FC_WINDOW_MOST)
+            return false;
+        several |= row != nearest_row(first, length);
+    }
+    return several;
+}
+
+/* Puts the whole rows of these windows' places aside. */
+static void take_rows(fc_cuda_gen *g, const window *first, int64_t length) {
+    struct fc_cuda_windows *x = g->windows;
+    const fc_linear leader = first->leader;
+    const uint32_t arg = first->arg;
+    for (size_t i = 0; i < x->of.len; i++) {
+        window *w = &x->of.at[i];
+        if (w->arg != arg || !fc_linear_same_terms(&w->leader, &leader)) continue;
+        w->whole = nearest_row(w, length) * length;
+        w->low -= w->whole;
+        for (fc_val v = 0; v < g->code.ins.len; v++)
+            if (x->place[v].window == i + 1) x->place[v].at -= w->whole;
+    }
+}
+
+/* Where a row is as long as the program says: one of the constants by which indices are multiplied.
+ * 0: there is none. */
+static int64_t constant_row(fc_cuda_gen *g, const window *w, const fc_code *edges) {
+    for (fc_val v = 0; v < edges->ins.len; v++) {
+        const fc_instr *i = &edges->ins.at[v];
+        if (i->op != FC_OP_mul || i->dtype != FUSEC_I64) continue;
+        for (int n = 0; n < 2; n++) {
+            const fc_instr *by = &edges->ins.at[fc_instr_operand(i, n)];
+            const int64_t length = (int64_t)by->imm;
+            if (by->op != FC_OP_CONST || length <= FC_WINDOW_MOST || length > INT32_MAX ||
+                !are_rows(g, w, length))
+                continue;
+            take_rows(g, w, length);
+            return length;
+        }
+    }
+    return 0;
+}
+
 /* Takes a term out of a form; how often it was there. */
 static int64_t without(fc_linear *f, fc_val of) {
     int64_t by = 0;
@@ -68,6 +123,12 @@ static int64_t without(fc_linear *f, fc_val of) {
             f->term[n++] = f->term[i];
     f->n = n;
     return by;
+}
+
+/* The row of its array that a window of a stack lies in. */
+static int64_t row_in(const stack *s, const window *w) {
+    fc_linear f = w->leader;
+    return s->by == FC_NOVAL ? w->whole / s->length : without(&f, s->by);
 }
 
 static bool same_stack(const window *a, const window *b, fc_val by) {
@@ -85,8 +146,7 @@ static void fill_stack(fc_cuda_gen *g, const uint8_t *down, uint32_t number) {
         window *w = &x->of.at[i];
         if (w->stack || !same_stack(&x->of.at[s->first], w, s->by) || !may_stack(g, down, w))
             continue;
-        fc_linear f = w->leader;
-        const int64_t row = without(&f, s->by), low = row < s->low ? row : s->low,
+        const int64_t row = row_in(s, w), low = row < s->low ? row : s->low,
                       high = row > s->high ? row : s->high, own = w->low + fc_cuda_window_length(w),
                       from = w->low < s->from ? w->low : s->from, end = own > s->end ? own : s->end;
         if (high - low >= MOST_ROWS || end - from > FC_WINDOW_MOST) continue;
@@ -99,27 +159,27 @@ static void fill_stack(fc_cuda_gen *g, const uint8_t *down, uint32_t number) {
     }
 }
 
-static bool find(fc_cuda_gen *g, const uint8_t *down) {
+static bool find(fc_cuda_gen *g, const uint8_t *down, const fc_code *edges) {
     struct fc_cuda_windows *x = g->windows;
     for (uint32_t i = 0; i < x->of.len; i++) {
         const window *w = &x->of.at[i];
-        const fc_val by = w->stack || !may_stack(g, down, w) ? FC_NOVAL : row_of(g, w);
-        if (by == FC_NOVAL) continue;
-        fc_linear f = w->leader;
-        const int64_t row = without(&f, by);
-        const stack s = {
-            .first = i, .by = by, .low = row, .high = row, .from = w->low, .end = w->low};
+        if (w->stack || !may_stack(g, down, w)) continue;
+        stack s = {.first = i, .by = row_of(g, w)};
+        if (s.by == FC_NOVAL) s.length = constant_row(g, w, edges);
+        if (s.by == FC_NOVAL && !s.length) continue;
+        s.low = s.high = row_in(&s, w);
+        s.from = s.end = w->low;
         if (!fc_push(g->code.alloc, &x->stacks, s)) return false;
         fill_stack(g, down, (uint32_t)x->stacks.len - 1);
     }
     return true;
 }
 
-bool fc_cuda_stacks_find(fc_cuda_gen *g, const uint8_t *known) {
+bool fc_cuda_stacks_find(fc_cuda_gen *g, const uint8_t *known, const fc_code *edges) {
     uint8_t *down = fc_calloc(g->code.alloc, g->code.ins.len + 1, 1);
     if (!down) return false;
     fc_cuda_windows_vary(g, known, g->np - 2u, down);
-    const bool found = find(g, down);
+    const bool found = find(g, down, edges);
     fc_free(g->code.alloc, down);
     return found;
 }
@@ -138,13 +198,20 @@ void fc_cuda_windows_stack_need(fc_cuda_gen *g) {
     for (size_t i = 0; i < g->windows->stacks.len; i++) {
         const stack *s = &g->windows->stacks.at[i];
         const fc_linear *f = &g->windows->of.at[s->first].leader;
-        fc_kernel_slice(&g->code, &s->by, 1, g->need);
+        if (s->by != FC_NOVAL) fc_kernel_slice(&g->code, &s->by, 1, g->need);
         for (unsigned t = 0; t < f->n; t++) fc_kernel_slice(&g->code, &f->term[t].of, 1, g->need);
     }
     for (size_t i = 0; i < g->windows->of.len; i++) {
         const window *w = &g->windows->of.at[i];
         if (w->stack && w->when != FC_NOVAL) fc_kernel_slice(&g->code, &w->when, 1, g->need);
     }
+}
+
+static void row_length(fc_cuda_gen *g, const stack *s) {
+    if (s->by == FC_NOVAL)
+        fc_str_printf(g->t.out, "%lldll", (long long)s->length);
+    else
+        fc_cuda_operand(&g->t, s->by);
 }
 
 /* Whether the next row of the nest reads the next row of the array, which is what an index moves
@@ -155,7 +222,7 @@ void fc_cuda_windows_stack_test(fc_cuda_gen *g) {
         const fc_linear *f = &g->windows->of.at[s->first].leader;
         fc_cuda_indent(&g->t);
         fc_str_add(g->t.out, "every = every && ");
-        fc_cuda_operand(&g->t, s->by);
+        row_length(g, s);
         fc_str_add(g->t.out, " == 0");
         for (unsigned t = 0; t < f->n; t++) {
             const fc_instr *of = &g->code.ins.at[f->term[t].of];
@@ -235,7 +302,7 @@ void fc_cuda_windows_stack_load(fc_cuda_gen *g, unsigned rows) {
         fc_cuda_line(&g->t, "{");
         fc_cuda_indent(&g->t);
         fc_str_add(g->t.out, "const long long by = ");
-        fc_cuda_operand(&g->t, s->by);
+        row_length(g, s);
         fc_str_printf(g->t.out, ";\n");
         fc_cuda_indent(&g->t);
         fc_str_printf(g->t.out, "const %s *const l = a%u + (", fc_dtypes[w->dtype].cuda,

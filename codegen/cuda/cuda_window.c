@@ -92,7 +92,8 @@ static bool add(fc_cuda_gen *g, fc_val v, fc_linear *f) {
     return true;
 }
 
-fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, fc_error *e) {
+fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, const fc_code *edges,
+                                  fc_error *e) {
     const fc_alloc *alloc = g->code.alloc;
     const size_t len = g->code.ins.len;
     struct fc_cuda_windows *x = g->windows = fc_calloc(alloc, 1, sizeof *x);
@@ -111,7 +112,8 @@ fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, fc_error
         }
         if (!add(g, v, &f)) return fc_oom(e);
     }
-    return g->cls->cuda.rows_in_turn && !fc_cuda_stacks_find(g, known) ? fc_oom(e) : FUSEC_OK;
+    return g->cls->cuda.rows_in_turn && !fc_cuda_stacks_find(g, known, edges) ? fc_oom(e)
+                                                                              : FUSEC_OK;
 }
 
 void fc_cuda_windows_free(fc_cuda_gen *g) {
@@ -254,6 +256,7 @@ static void declare(fc_cuda_gen *g, unsigned number) {
         fc_cuda_window_leader(g, &w->leader);
     else
         chosen(g, w->chosen);
+    if (w->whole) fc_str_printf(g->t.out, " + %lldll", (long long)w->whole);
     fc_str_add(g->t.out, ");\n");
 }
 

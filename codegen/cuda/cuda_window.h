@@ -14,7 +14,8 @@ typedef struct window {
     fc_val when;      /* FC_NOVAL: always */
     fc_val chosen;    /* FC_NOVAL; or the place, one of several that are affine */
     fc_linear leader; /* without its constant */
-    int64_t low;      /* of the constants */
+    int64_t whole;    /* elements of whole rows in the place, where rows have a constant length */
+    int64_t low;      /* of the constants, less those */
     uint64_t used;    /* a bit for each element from low on */
     int64_t row;      /* in its stack */
     uint16_t stack;   /* its number + 1 */
@@ -22,8 +23,9 @@ typedef struct window {
 } window;
 
 typedef struct stack {
-    uint32_t first;    /* one of its windows: but for `by` and `low` all have the same leader */
-    fc_val by;         /* elements of a row of the array */
+    uint32_t first; /* one of its windows: but for `by` and `low` all have the same leader */
+    fc_val by;      /* elements of a row of the array, or FC_NOVAL: `length` */
+    int64_t length;
     int64_t low, high; /* rows */
     int64_t from, end; /* the least `low` of its windows; behind the last element of any */
 } stack;
@@ -52,7 +54,8 @@ unsigned fc_cuda_window_length(const window *w);
 /* Marks what is not the same all along kept axis `axis`; `known` is. */
 void fc_cuda_windows_vary(const fc_cuda_gen *g, const uint8_t *known, unsigned axis,
                           uint8_t *varies);
-/* cuda_stack.c: finds them. False: out of memory. */
-bool fc_cuda_stacks_find(fc_cuda_gen *g, const uint8_t *known);
+/* cuda_stack.c: finds them; `edges` is the code of the kernel with its edges. False: out of memory.
+ */
+bool fc_cuda_stacks_find(fc_cuda_gen *g, const uint8_t *known, const fc_code *edges);
 
 #endif
