@@ -53,9 +53,11 @@ typedef enum fc_cuda_split {
     X(full)  /* one, ring, cluster, outer: no thread lacks an element, a row or a run; flash */    \
     X(rows_of_grid) /* map: the outer axes are the grid's second direction */                      \
     X(rows_in_turn) /* the same: rows of a block, one after the other */                           \
-    X(copied)       /* map: blocks update copies of arrays of at most so many elements */          \
-    X(apart)        /* map with vector 1: elements of a thread, FC_CUDA_MAP_THREADS apart */       \
-    X(fours) /* where random words are drawn: element numbers of rows begin at multiples of 4 */   \
+    X(even) /* map without those: where indices count neighbours, vectors begin at multiples of */ \
+            /* their length */                                                                     \
+    X(copied) /* map: blocks update copies of arrays of at most so many elements */                \
+    X(apart)  /* map with vector 1: elements of a thread, FC_CUDA_MAP_THREADS apart */             \
+    X(fours)  /* where random words are drawn: element numbers of rows begin at multiples of 4 */  \
     X(tile_axis)    /* tile: along which the loads that are transposed lie */                      \
     X(tile_side)    /* tile: elements of its side */                                               \
     X(once)         /* thread: a row is at most one group */                                       \

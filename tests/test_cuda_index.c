@@ -352,6 +352,35 @@ static job *open_wide(int64_t h, int64_t w, fc_cuda_host *host) {
     return j;
 }
 
+/* Neighbours along rows; of those as many fewer are made as `less` says; `far`: as far away as a
+ * size of the call says. */
+static job *open_across(int64_t h, int64_t w, int64_t less, int64_t far, fc_cuda_host *host) {
+    static const int64_t rows[] = {1, 0}, columns[] = {0, 1};
+    static const int8_t at[] = {-4, 3, 5, -1};
+    job *j = new_job(&fc_cuda_small);
+    fc_graph_init(&j->g, &fc_libc_alloc, NULL);
+    const fc_dim n = gbd(&j->g, "h"), m = gbd(&j->g, "w");
+    const fc_dim shape[] = {n, fc_dim_sub(&j->g.dims, m, fc_dim_const(&j->g.dims, less))},
+                 s = far ? gbd(&j->g, "s") : fc_dim_const(&j->g.dims, 0);
+    j->syms[2] = far;
+    j->syms[0] = h;
+    j->syms[1] = w;
+    const fc_node x = gbin(&j->g, "x", FUSEC_F32, 2, n, m, 0);
+    fc_node y = FC_NONODE;
+    for (size_t i = 0; i < FC_COUNT(at); i++) {
+        const fc_view_axis axes[] = {
+            {fc_dim_const(&j->g.dims, 0), FC_EDGE_EDGE, rows},
+            {fc_dim_add(&j->g.dims, s, fc_dim_const(&j->g.dims, at[i])), FC_EDGE_EDGE, columns}};
+        const fc_node v = fc_build_view(&j->g, x, 2, shape, axes);
+        y = i ? gb2(&j->g, FC_OP_add, gb2(&j->g, FC_OP_mul, y, gbn(&j->g, y, 3)), v) : v;
+    }
+    fc_build_output(&j->g, "y", y);
+    if (!plan_job(j)) return close_job(j), NULL;
+    for (int64_t i = 0; i < h * w; i++) ((float *)j->in.t[0].data)[i] = (float)(i * 7 % 31);
+    if (!expect(j, host)) return close_job(j), NULL;
+    return j;
+}
+
 static bool text_has(const job *j, const char *what) {
     fc_error e = {0};
     fc_str text;
@@ -370,7 +399,7 @@ FC_TEST(cuda_index, stencils_on_the_host) {
     static const int64_t sizes[][2] = {{140, 512}, {9, 37}};
     fc_cuda_host host;
     static const int64_t far[] = {101, 100};
-    job *jobs[4 * FC_COUNT(modes) + FC_COUNT(far) + 3];
+    job *jobs[4 * FC_COUNT(modes) + FC_COUNT(far) + 6];
     size_t n = 0;
     unsigned in_turn = 0, windows = 0, together = 0;
     if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
@@ -402,6 +431,15 @@ FC_TEST(cuda_index, stencils_on_the_host) {
     if ((jobs[n] = open_planes(8, 64, 512, &host)) != NULL)
         FC_EXPECT_FALSE(text_has(jobs[n++], "bool every = "));
     if ((jobs[n] = open_wide(140, 512, &host)) != NULL) n++;
+    /* rows that begin at multiples of a vector, and rows that do not */
+    if ((jobs[n] = open_across(140, 512, 0, 0, &host)) != NULL) {
+        FC_EXPECT_FALSE(text_has(jobs[n], "bool fits = "));
+        FC_EXPECT_TRUE(text_has(jobs[n++], " & 15) == 0;"));
+    }
+    if ((jobs[n] = open_across(140, 514, 2, 0, &host)) != NULL)
+        FC_EXPECT_TRUE(text_has(jobs[n++], "bool fits = "));
+    if ((jobs[n] = open_across(140, 512, 0, 9, &host)) != NULL)
+        FC_EXPECT_TRUE(text_has(jobs[n++], "bool fits = "));
     FC_EXPECT_EQ_U64(n, FC_COUNT(jobs));
     FC_EXPECT_EQ_U64(in_turn, 2 * FC_COUNT(modes));
     FC_EXPECT_EQ_U64(windows, 2 * FC_COUNT(modes));

@@ -249,6 +249,11 @@ void fc_cuda_windows_free(fc_cuda_gen *g);
 bool fc_cuda_windowed(const fc_cuda_gen *g, fc_val v);
 void fc_cuda_windows_need(fc_cuda_gen *g, fc_val v);
 void fc_cuda_windows_load(fc_cuda_gen *g);
+/* Whether the text of windows is right only where they are aligned, which is asked for with the
+ * bounds: marks in g->need what that takes; appends the condition. */
+bool fc_cuda_windows_even(const fc_cuda_gen *g);
+void fc_cuda_windows_even_need(fc_cuda_gen *g);
+void fc_cuda_windows_even_test(fc_cuda_gen *g);
 void fc_cuda_window_value(fc_cuda_gen *g, fc_val v);
 /* Stacks of windows, for several rows together: what their places are made of is marked in g->need;
  * `every = every && ...;`; arrays; loads, at the place of the first row. While text is written for

@@ -112,6 +112,7 @@ static void slice(struct fc_cuda_inside *x) {
         const fc_val root = g->map[x->in.needed.at[i]];
         fc_kernel_slice(&g->code, &root, 1, g->need);
     }
+    if (fc_cuda_windows_even(g)) fc_cuda_windows_even_need(g);
     use_needed(g);
 }
 
@@ -147,6 +148,10 @@ static void test(struct fc_cuda_inside *x, const fc_cuda_group *gr) {
     for (size_t i = 0; i < x->in.needed.len; i++) {
         and_then(x, &any);
         fc_cuda_operand(t, x->g.map[x->in.needed.at[i]]);
+    }
+    if (fc_cuda_windows_even(&x->g)) {
+        and_then(x, &any);
+        fc_cuda_windows_even_test(&x->g);
     }
     fc_str_add(t->out, ";\n");
 }

@@ -41,8 +41,7 @@ static bool may_stack(const fc_cuda_gen *g, const uint8_t *down, const window *w
            (w->when == FC_NOVAL || is_interval(g, down, w->when));
 }
 
-/* Of a window: the elements of a row of its array, as a value of its leader; FC_NOVAL. */
-static fc_val row_of(const fc_cuda_gen *g, const window *w) {
+fc_val fc_cuda_window_row(const fc_cuda_gen *g, const window *w) {
     for (unsigned i = 0; i < w->leader.n; i++) {
         const fc_instr *of = &g->code.ins.at[w->leader.term[i].of];
         if (of->op != FC_OP_INDEX) continue;
@@ -164,7 +163,7 @@ static bool find(fc_cuda_gen *g, const uint8_t *down, const fc_code *edges) {
     for (uint32_t i = 0; i < x->of.len; i++) {
         const window *w = &x->of.at[i];
         if (w->stack || !may_stack(g, down, w)) continue;
-        stack s = {.first = i, .by = row_of(g, w)};
+        stack s = {.first = i, .by = fc_cuda_window_row(g, w)};
         if (s.by == FC_NOVAL) s.length = constant_row(g, w, edges);
         if (s.by == FC_NOVAL && !s.length) continue;
         s.low = s.high = row_in(&s, w);

@@ -245,19 +245,26 @@ static void load(fc_cuda_gen *g, unsigned number, bool vectors) {
     fc_cuda_window_elements(g, w, w->used, vectors, to, from);
 }
 
+/* Appends the address of what its constants count from. */
+static void address(fc_cuda_gen *g, const window *w) {
+    fc_str_printf(g->t.out, "a%u + (", (unsigned)w->arg);
+    if (w->chosen == FC_NOVAL)
+        fc_cuda_window_leader(g, &w->leader);
+    else
+        chosen(g, w->chosen);
+    if (w->whole) fc_str_printf(g->t.out, " + %lldll", (long long)w->whole);
+    fc_str_char(g->t.out, ')');
+}
+
 static void declare(fc_cuda_gen *g, unsigned number) {
     const window *w = &g->windows->of.at[number];
     const char *type = fc_dtypes[w->dtype].cuda;
     fc_cuda_line(&g->t, "%s w%u[%u]%s;", type, number, fc_cuda_window_length(w),
                  w->when == FC_NOVAL ? "" : " = {}");
     fc_cuda_indent(&g->t);
-    fc_str_printf(g->t.out, "const %s *const l%u = a%u + (", type, number, (unsigned)w->arg);
-    if (w->chosen == FC_NOVAL)
-        fc_cuda_window_leader(g, &w->leader);
-    else
-        chosen(g, w->chosen);
-    if (w->whole) fc_str_printf(g->t.out, " + %lldll", (long long)w->whole);
-    fc_str_add(g->t.out, ");\n");
+    fc_str_printf(g->t.out, "const %s *const l%u = ", type, number);
+    address(g, w);
+    fc_str_add(g->t.out, ";\n");
 }
 
 static bool is_needed(const fc_cuda_gen *g, unsigned number) {
@@ -301,12 +308,57 @@ static bool test(fc_cuda_gen *g) {
     return n > 0;
 }
 
+/* Whether its place is a sum of indices and whole rows. */
+static bool counts_indices(const fc_cuda_gen *g, const window *w) {
+    const fc_val row = fc_cuda_window_row(g, w);
+    for (unsigned t = 0; t < w->leader.n; t++)
+        if (w->leader.term[t].of != row && g->code.ins.at[w->leader.term[t].of].op != FC_OP_INDEX)
+            return false;
+    return w->chosen == FC_NOVAL;
+}
+
+/* Of places that are hardly ever not aligned the text has vectors alone, and asks for it where it
+ * asks for the bounds. */
+bool fc_cuda_windows_even(const fc_cuda_gen *g) {
+    bool any = false;
+    for (unsigned i = 0; g->cls->cuda.even && g->windows && i < g->windows->of.len; i++) {
+        const window *w = &g->windows->of.at[i];
+        if (!has_vectors(g, w)) continue;
+        if (!counts_indices(g, w)) return false;
+        any = true;
+    }
+    return any;
+}
+
+void fc_cuda_windows_even_need(fc_cuda_gen *g) {
+    for (unsigned i = 0; i < g->windows->of.len; i++) {
+        const window *w = &g->windows->of.at[i];
+        for (unsigned t = 0; t < w->leader.n && has_vectors(g, w); t++)
+            fc_kernel_slice(&g->code, &w->leader.term[t].of, 1, g->need);
+    }
+}
+
+void fc_cuda_windows_even_test(fc_cuda_gen *g) {
+    unsigned most = 1, n = 0;
+    for (unsigned i = 0; i < g->windows->of.len; i++) {
+        const window *w = &g->windows->of.at[i];
+        const unsigned bytes = fc_cuda_window_bytes(w, g->cls->vector);
+        if (!has_vectors(g, w)) continue;
+        fc_str_add(g->t.out, n++ ? " | (unsigned long long)(" : "(((unsigned long long)(");
+        address(g, w);
+        fc_str_char(g->t.out, ')');
+        if (bytes > most) most = bytes;
+    }
+    fc_str_printf(g->t.out, ") & %u) == 0", most - 1);
+}
+
 void fc_cuda_windows_load(fc_cuda_gen *g) {
     if (!g->windows) return;
     for (unsigned i = 0; i < g->windows->of.len; i++)
         if (is_needed(g, i)) declare(g, i);
-    if (!test(g)) {
-        load_all(g, false);
+    const bool even = fc_cuda_windows_even(g) && !g->windows->together;
+    if (even || !test(g)) {
+        load_all(g, even);
         return;
     }
     fc_cuda_line(&g->t, "if (fits) {");

@@ -185,6 +185,22 @@ static bool updates_neighbours(const fc_kernel *k, const fc_class *cls, unsigned
     return k->updates.len > 0;
 }
 
+/* Whether all indices that count neighbours are multiples of a vector where one begins: then so
+ * are, nearly always, the places of windows, and what is read of them is aligned. */
+static bool is_even(const fc_kernel *k, const fc_nest *n, const fc_class *cls, uint32_t align) {
+    const uint32_t inner = n->np - 1;
+    bool any = false;
+    if (align < 16) return false;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        if (fc_cuda_is_memory(k, a) || fc_class_move(cls, a, inner) != FC_MOVE_ONE) continue;
+        any = true;
+        if (n->offset[a] % cls->vector) return false;
+        for (uint32_t i = 0; i < inner; i++)
+            if (n->stride[(size_t)a * (n->np + n->nr) + i] % cls->vector) return false;
+    }
+    return any;
+}
+
 static void choose_vectors(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                            uint32_t align, bool apart, fc_class *cls, fc_launch *l) {
     unsigned v = apart ? 1 : map_vector(k, n, cls, align);
@@ -194,6 +210,8 @@ static void choose_vectors(const fc_machine *m, const fc_kernel *k, const fc_nes
         cls->cuda.rows_in_turn = (uint16_t)rows_in_turn(m, k, n, cls);
         fc_cuda_map_vectors(m, n, cls, l, map_repeat(m, k, n, cls, v));
         if (!cls->cuda.rows_of_grid) cls->cuda.rows_in_turn = 0;
+        cls->cuda.even =
+            !cls->cuda.rows_in_turn && reads_neighbours(k) && is_even(k, n, cls, align);
         return;
     }
     unsigned each = 4; /* elements of a thread, as long as there are threads for everybody */
@@ -226,6 +244,7 @@ bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, const fc_launc
         cls->cuda.rows_of_grid || cls->cuda.copied)
         return false;
     cls->vector = 1;
+    cls->cuda.even = false;
     cls->cuda.whole = false;
     cls->cuda.apart = 1;
     cls->cuda.repeat = (uint16_t)elements;
