@@ -356,7 +356,7 @@ void fc_cuda_windows_load(fc_cuda_gen *g) {
     if (!g->windows) return;
     for (unsigned i = 0; i < g->windows->of.len; i++)
         if (is_needed(g, i)) declare(g, i);
-    const bool even = fc_cuda_windows_even(g) && !g->windows->together;
+    const bool even = fc_cuda_windows_even(g);
     if (even || !test(g)) {
         load_all(g, even);
         return;
