@@ -148,18 +148,39 @@ fc_node fc_build_sort(fc_graph *g, fc_node x, int64_t axis, bool down) {
     return fc_build_take_inside(g, x, fc_build_argsort(g, x, axis, down), (uint32_t)axis);
 }
 
+static bool is_zero(const fc_graph *g, fc_node n) {
+    const fc_ninfo *i = fc_at(g, n);
+    return i->op == FC_OP_CONST && !i->attr;
+}
+
+fc_node fc_build_argsort_places(fc_graph *g, fc_node x, int64_t axis, bool down, fc_node first,
+                                fc_dim count) {
+    int64_t number;
+    if (!find_axis(g, x, &axis) || first == FC_NONODE ||
+        fc_require(g, FC_CHECK_GE, count, fc_dim_const(&g->dims, 0), FUSEC_SLICE_RANGE,
+                   "a negative number of elements"))
+        return FC_NONODE;
+    if (!is_zero(g, first) &&
+        !(fc_dim_is_const(&g->dims, count, &number) && number <= FC_SORT_WINDOW)) {
+        fc_fail(&g->error, FUSEC_LIMIT,
+                "places of an order that do not begin with the first are a constant number, %d at "
+                "most",
+                FC_SORT_WINDOW);
+        return FC_NONODE;
+    }
+    return positions(g, x, axis, down, (window){first, count});
+}
+
 fc_node fc_build_argsort_part(fc_graph *g, fc_node x, int64_t axis, bool down, int64_t first,
                               fc_dim count) {
     if (!find_axis(g, x, &axis)) return FC_NONODE;
     const fc_dim n = fc_axis(g, x, (uint32_t)axis), zero = fc_dim_const(&g->dims, 0);
     if (fc_require(g, FC_CHECK_GE, fc_dim_const(&g->dims, first), zero, FUSEC_SLICE_RANGE,
                    "a part of an order that begins before it") ||
-        fc_require(g, FC_CHECK_GE, count, zero, FUSEC_SLICE_RANGE,
-                   "a negative number of elements") ||
         fc_require(g, FC_CHECK_GE, n, fc_dim_add(&g->dims, count, fc_dim_const(&g->dims, first)),
                    FUSEC_SLICE_RANGE, "a part of an order that has fewer elements"))
         return FC_NONODE;
-    return positions(g, x, axis, down, (window){i64(g, first), count});
+    return fc_build_argsort_places(g, x, axis, down, i64(g, first), count);
 }
 
 bool fc_build_topk(fc_graph *g, fc_node x, fc_dim k, int64_t axis, fc_node out[2]) {

@@ -437,6 +437,10 @@ fc_node fc_build_sort(fc_graph *g, fc_node x, int64_t axis, bool down);
 /* `count` of these positions from place `first` on: 0, or there are FC_SORT_WINDOW at most. */
 fc_node fc_build_argsort_part(fc_graph *g, fc_node x, int64_t axis, bool down, int64_t first,
                               fc_dim count);
+/* The same from a place that is computed, an i64 scalar; where there is none the nearest one is
+ * meant, and of places behind the last one the last. */
+fc_node fc_build_argsort_places(fc_graph *g, fc_node x, int64_t axis, bool down, fc_node first,
+                                fc_dim count);
 /* What orders x along `axis`, 0 or above: unsigned integers, that axis last; and from a SORT of
  * such keys the elements of dtype t in order. A nan is the quiet one. */
 fc_node fc_build_sort_key(fc_graph *g, fc_node x, int64_t axis, bool down);

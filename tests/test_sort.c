@@ -565,6 +565,10 @@ FC_TEST(sort, what_programs_print) {
          "out1: f32[6]\n[0. 1. 3. 4. 5. 6.]\n\nout2: i64[6]\n[4 1 5 2 3 0]\n"},
         {"v, p = topk(f32(arange(8)*5 % 8), 3); v, p",
          "v: f32[3]\n[7. 6. 5.]\n\np: i64[3]\n[3 6 1]\n"},
+        {"x = f32(arange(6)*5 % 7); argsort(x, first=1, count=2), "
+         "argsort(x, first=sum(arange(3)) + 2, count=3, descending=true), "
+         "argsort(x, first=-2, count=1)", /* places outside are the nearest ones */
+         "out1: i64[2]\n[3 2]\n\nout2: i64[3]\n[0 0 0]\n\nout3: i64[1]\n[0]\n"},
         {"searchsorted(arange(5)*2, 4), searchsorted(arange(5)*2, 4, side=\"right\")",
          "out1: i64\n2\n\nout2: i64\n3\n"},
         {"median(f32(arange(4))), quantile(f32(arange(5)), 0.25)",

@@ -27,7 +27,7 @@ bool fc_c_is_sort_name(const char *name) {
 typedef struct order_call {
     fc_checker *c;
     fc_call *f;
-    const fc_expr *e, *p[2], *kw[2];
+    const fc_expr *e, *p[2], *kw[4];
     fc_value x[2];
     int kind;
 } order_call;
@@ -72,11 +72,42 @@ static fc_value two(fc_checker *c, const fc_node *n, const char *first, const ch
     return (fc_value){.kind = FC_V_TUPLE, .count = 2, .items = items, .names = names};
 }
 
+static bool integer_of(order_call *o, const fc_expr *e, const char *what, fusec_dtype t,
+                       fc_node *out) {
+    fc_checker *c = o->c;
+    *out = fc_build_const(c->g, t, 0);
+    if (!e) return true;
+    const fc_value *v = fc_c_val(o->f, e);
+    if (!fc_c_operand(c, e, v)) return false;
+    if (fc_v_rank(c, v) == 0 && !fc_is_float(fc_v_dtype(c, v)) && fc_v_dtype(c, v) != FUSEC_BOOL)
+        return (*out = fc_c_node(c, e, v, t)) != FC_NONODE;
+    fc_c_error(c, FUSEC_DTYPE_MISMATCH, e->at, "%s is an integer, and this is %s", what,
+               fc_c_value_type(c, v));
+    return false;
+}
+
+/* Some places of an order. */
+static fc_value part(order_call *o, int64_t axis, bool down) {
+    fc_node first;
+    fc_dim count;
+    if (!o->kw[3]) {
+        fc_c_error(o->c, FUSEC_ARGUMENT_COUNT, o->kw[2]->at,
+                   "argsort() needs count= beside first=: how many places of the order are wanted");
+        return FC_UNKNOWN;
+    }
+    if (!integer_of(o, o->kw[2], "first=", FUSEC_I64, &first) ||
+        !room_of(o, o->kw[3], "count=", &count))
+        return FC_UNKNOWN;
+    return fc_v_node(fc_c_built(
+        o->c, fc_build_argsort_places(o->c->g, o->x[0].node, axis, down, first, count)));
+}
+
 static fc_value order(order_call *o) {
     int64_t axis;
     bool down;
     if (!one_axis(o, o->kw[0], &axis) || !fc_c_flag_arg(o->c, o->f, o->kw[1], &down))
         return FC_UNKNOWN;
+    if (o->kw[2] || o->kw[3]) return part(o, axis, down);
     return fc_v_node(fc_c_built(o->c, o->kind == SORT
                                           ? fc_build_sort(o->c->g, o->x[0].node, axis, down)
                                           : fc_build_argsort(o->c->g, o->x[0].node, axis, down)));
@@ -144,24 +175,12 @@ static fc_value held(order_call *o) {
     return two(o->c, n, o->kind == NONZERO ? "positions" : "values", "count");
 }
 
-static bool seed_of(order_call *o, int i, fc_node *out) {
-    fc_checker *c = o->c;
-    const fc_expr *e = o->kw[i];
-    *out = fc_build_const(c->g, FUSEC_U64, 0);
-    if (!e) return true;
-    const fc_value *v = fc_c_val(o->f, e);
-    if (!fc_c_operand(c, e, v)) return false;
-    if (fc_v_rank(c, v) == 0 && !fc_is_float(fc_v_dtype(c, v)) && fc_v_dtype(c, v) != FUSEC_BOOL)
-        return (*out = fc_c_node(c, e, v, FUSEC_U64)) != FC_NONODE;
-    fc_c_error(c, FUSEC_DTYPE_MISMATCH, e->at, "a %s is an integer, and this is %s",
-               i ? "stream" : "seed", fc_c_value_type(c, v));
-    return false;
-}
-
 static fc_value permutation(order_call *o) {
     fc_dim n;
     fc_node seed, stream;
-    if (!room_of(o, o->p[0], "n", &n) || !seed_of(o, 0, &seed) || !seed_of(o, 1, &stream))
+    if (!room_of(o, o->p[0], "n", &n) ||
+        !integer_of(o, o->kw[0], "a seed", FUSEC_U64, &seed) ||
+        !integer_of(o, o->kw[1], "a stream", FUSEC_U64, &stream))
         return FC_UNKNOWN;
     return fc_v_node(fc_c_built(o->c, fc_build_permutation(o->c->g, n, seed, stream)));
 }
@@ -180,6 +199,7 @@ static bool arrays(order_call *o, uint32_t n) {
 
 bool fc_c_sort_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out) {
     static const char *const along[] = {"axis", NULL}, *const down[] = {"axis", "descending", NULL},
+                             *const places[] = {"axis", "descending", "first", "count", NULL},
                              *const side[] = {"side", NULL}, *const room[] = {"size", NULL},
                              *const draw[] = {"seed", "stream", NULL},
                              *const names[] = {NULL, NULL};
@@ -187,7 +207,7 @@ bool fc_c_sort_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *nam
         uint32_t positions, arrays;
         const char *const *keys;
     } forms[] = {
-        [SORT] = {1, 1, down},        [ARGSORT] = {1, 1, down},   [TOPK] = {2, 1, along},
+        [SORT] = {1, 1, down},        [ARGSORT] = {1, 1, places},   [TOPK] = {2, 1, along},
         [MEDIAN] = {1, 1, along},     [QUANTILE] = {2, 1, along}, [SEARCHSORTED] = {2, 2, side},
         [UNIQUE] = {1, 1, room},      [NONZERO] = {1, 1, room},   [COMPRESS] = {2, 2, room},
         [PERMUTATION] = {1, 0, draw},

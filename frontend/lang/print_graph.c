@@ -325,26 +325,19 @@ static void print_view(fc_printer *p, const fc_ninfo *i) {
     fc_str_add(p->out, "])");
 }
 
-/* argsort(k), and of a part the positions at its places: take_along(argsort(k), ..). */
+/* argsort(k), and of some of its places argsort(k, first=f, count=n). */
 static void print_order(fc_printer *p, const fc_ninfo *i) {
     const fc_ninfo *sort = fc_at(p->g, i->src[0]), *list = fc_at(p->g, sort->src[0]);
-    const fc_ninfo *key = fc_at(p->g, list->src[0]);
-    const uint32_t rank = fc_list_len(p->g, key->shape);
-    if (sort->shape) fc_str_add(p->out, "take_along(");
     fc_str_add(p->out, "argsort(");
     print_node(p, list->src[0], false);
+    if (sort->shape) {
+        const uint32_t rank = fc_list_len(p->g, sort->shape);
+        fc_str_add(p->out, ", first=");
+        print_node(p, fc_at(p->g, list->src[1])->src[0], false);
+        fc_str_add(p->out, ", count=");
+        fc_print_dim(p, (fc_dim)fc_list_at(p->g, sort->shape)[rank - 1], p->out);
+    }
     fc_str_char(p->out, ')');
-    if (!sort->shape) return;
-    const int64_t *shape = fc_list_at(p->g, sort->shape);
-    fc_str_add(p->out, ", broadcast(minimum(");
-    print_node(p, fc_at(p->g, list->src[1])->src[0], true);
-    fc_str_add(p->out, " + arange(");
-    fc_print_dim(p, (fc_dim)shape[rank - 1], p->out);
-    fc_str_add(p->out, "), i64(");
-    fc_print_dim(p, (fc_dim)fc_list_at(p->g, key->shape)[rank - 1], p->out);
-    fc_str_add(p->out, ") - 1), [");
-    fc_print_shape(p, rank, shape);
-    fc_str_printf(p->out, "]), axis=%u, bounds=\"inside\")", rank - 1);
 }
 
 static void print_body(fc_printer *p, fc_node n, bool operand) {
