@@ -12,7 +12,7 @@
 #include "runtime/device.h"
 
 enum {
-    FC_WATCHED = 9, /* rounds at a time, at most */
+    FC_WATCHED = 8, /* rounds at a time, at most */
     FC_WATCH_EVERY = 4,
     FC_WATCH_FIRST = 16 /* rounds of which each has its event, and fewer are ahead */
 };

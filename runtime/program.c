@@ -81,14 +81,14 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
 void fc_program_free(fc_program *p) {
     if (!p) return;
     fc_cuts_free(p);
-    for (size_t i = 0; p->bodies && i < p->plan->bodies.len; i++) fc_program_free(p->bodies[i]);
-    fc_free(p->alloc, p->bodies);
     fc_ready_free_all(p);
     while (p->bound) {
         fc_bound *b = p->bound;
         p->bound = b->next;
-        fc_bound_free(p, b);
+        fc_bound_free(p, b); /* may hold calls of bodies */
     }
+    for (size_t i = 0; p->bodies && i < p->plan->bodies.len; i++) fc_program_free(p->bodies[i]);
+    fc_free(p->alloc, p->bodies);
     fc_outside_free(p);
     if (!p->is_body) fc_plan_free(p->plan);
     pthread_mutex_destroy(&p->lock);

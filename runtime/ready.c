@@ -20,6 +20,7 @@ typedef struct patch {
     uint16_t bytes; /* of a scalar that is read; 0: the pointer itself */
     uint16_t skip;  /* bytes of the argument before it */
     uint32_t launch;
+    uint32_t call; /* of a series: the number of the call; else 0 */
 } patch;
 
 typedef struct shape {
@@ -45,6 +46,7 @@ struct fc_ready {
     fc_stream stream; /* that the scratch belongs to; NULL: the device's own */
     uint64_t stream_id;
     void *graph; /* of the device; NULL: kernels are launched one by one */
+    bool series; /* several calls (fc_series_make), which are in no place of the program */
 };
 
 /* ---- the arguments --------------------------------------------------------------------------- */
@@ -120,13 +122,13 @@ static void set_word(fc_ready *r, const patch *x, int64_t value) {
     r->launches[x->launch].changed = true;
 }
 
-static fusec_status run(fc_program *p, fc_ready *r, fc_stream s, uint32_t nin, const fc_tensor *in,
-                        const fc_tensor *out, fc_error *e) {
-    fc_device *d = p->device;
-    void *scratch = NULL;
+/* What comes with a call, or with each of a series. */
+static void set_words(fc_ready *r, uint32_t nin, const fc_tensor *in, uint32_t nout,
+                      const fc_tensor *out) {
     for (uint32_t i = 0; i < r->npatches; i++) {
         const patch *x = &r->patches[i];
-        void *data = x->from < nin ? in[x->from].data : out[x->from - nin].data;
+        void *data = x->from < nin ? in[x->call * nin + x->from].data
+                                   : out[x->call * nout + x->from - nin].data;
         int64_t value = (int64_t)(uintptr_t)data;
         if (x->bytes) {
             value = 0;
@@ -134,6 +136,13 @@ static fusec_status run(fc_program *p, fc_ready *r, fc_stream s, uint32_t nin, c
         }
         set_word(r, x, value);
     }
+}
+
+static fusec_status run(fc_program *p, fc_ready *r, fc_stream s, uint32_t nin, const fc_tensor *in,
+                        uint32_t nout, const fc_tensor *out, fc_error *e) {
+    fc_device *d = p->device;
+    void *scratch = NULL;
+    set_words(r, nin, in, nout, out);
     if (r->b->scratch && !r->scratch) {
         FC_TRY(d->ops->alloc(d, s, r->b->scratch, &scratch, e));
         for (uint32_t i = 0; i < r->nscratch; i++)
@@ -168,10 +177,11 @@ static void destroy(fc_program *p, fc_ready *r) {
     else if (r->scratch)
         d->ops->free(d, NULL, r->scratch);
     fc_bound *b = r->b;
+    const bool series = r->series;
     fc_arena arena = r->arena; /* holds r itself */
     fc_arena_free(&arena);
     if (b) fc_bound_release(p, b);
-    atomic_fetch_sub(&p->nready, 1);
+    if (!series) atomic_fetch_sub(&p->nready, 1);
 }
 
 /* There is a place for each that exists. */
@@ -210,7 +220,7 @@ bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in,
         if (!r) continue;
         bool gone = false,
              found = matches(p, r, nin, in, ndims, dims, nout, out) && usable_on(p, r, s, &gone);
-        if (found) *status = run(p, r, s, nin, in, out, e);
+        if (found) *status = run(p, r, s, nin, in, nout, out, e);
         if (gone)
             destroy(p, r);
         else
@@ -256,13 +266,14 @@ static bool take_dims(fc_ready *r, uint32_t ndims, const fc_dim_value *dims) {
 }
 
 /* What comes with a call into one step's part of the block. */
-static void add_step(fc_program *p, fc_ready *r, uint32_t step, fc_layout at, int64_t *words) {
+static void add_step(fc_program *p, fc_ready *r, uint32_t call, uint32_t step, fc_layout at,
+                     int64_t *words) {
     const fc_kernel *k = &p->plan->steps.at[step]->kernel;
     const uint32_t nargs = (uint32_t)(p->plan->graph.inputs.len + p->plan->graph.outputs.len),
                    launch = r->nlaunches - 1;
     for (uint32_t a = 0; a < k->args.len; a++) {
         uint32_t buffer = k->args.at[a].buffer;
-        patch x = {.word = words + at.args + a, .from = buffer, .launch = launch};
+        patch x = {.word = words + at.args + a, .from = buffer, .launch = launch, .call = call};
         if (buffer < nargs) {
             r->patches[r->npatches++] = x;
         } else {
@@ -277,11 +288,13 @@ static void add_step(fc_program *p, fc_ready *r, uint32_t step, fc_layout at, in
                                             .from = v->source,
                                             .bytes = fc_dtypes[v->dtype].bytes,
                                             .skip = v->part * fc_dtypes[v->dtype].bytes,
-                                            .launch = launch};
+                                            .launch = launch,
+                                            .call = call};
     }
 }
 
-static void add_launch(fc_program *p, fc_ready *r, const fc_bound_launch *l, int64_t *words) {
+static void add_launch(fc_program *p, fc_ready *r, uint32_t call, const fc_bound_launch *l,
+                       int64_t *words) {
     const fc_bound_step *s = &r->b->steps[l->steps[0]];
     r->launches[r->nlaunches++] = (fc_prepared){.code = s->variant->code,
                                                 .cls = &s->cls,
@@ -291,7 +304,7 @@ static void add_launch(fc_program *p, fc_ready *r, const fc_bound_launch *l, int
                                                 .strips = l->strips};
     memcpy(words, l->words, l->nwords * sizeof *words);
     for (uint32_t i = 0; i < l->n; i++)
-        add_step(p, r, l->steps[i], fc_launch_layout(s, l, i), words);
+        add_step(p, r, call, l->steps[i], fc_launch_layout(s, l, i), words);
     const bool reports =
         r->b->report != SIZE_MAX && p->plan->steps.at[l->steps[0]]->kernel.checks.len;
     const size_t report =
@@ -308,7 +321,8 @@ static void add_launch(fc_program *p, fc_ready *r, const fc_bound_launch *l, int
     }
 }
 
-static bool add_launches(fc_program *p, fc_ready *r) {
+/* Of `calls` calls, each with parameter blocks of its own. */
+static bool add_launches(fc_program *p, fc_ready *r, uint32_t calls) {
     const fc_bound *b = r->b;
     size_t npatches = 0, nscratch = 3 * b->nlaunches, words = 0;
     for (uint32_t i = 0; i < b->nlaunches; i++) {
@@ -319,18 +333,20 @@ static bool add_launches(fc_program *p, fc_ready *r) {
             nscratch += k->args.len;
         }
     }
-    r->launches = fc_arena_alloc(&r->arena, (b->nlaunches + 1) * sizeof *r->launches);
-    r->patches = fc_arena_alloc(&r->arena, (npatches + 1) * sizeof *r->patches);
-    r->in_scratch = fc_arena_alloc(&r->arena, (nscratch + 1) * sizeof *r->in_scratch);
-    r->offsets = fc_arena_alloc(&r->arena, (nscratch + 1) * sizeof *r->offsets);
-    int64_t *block = fc_arena_alloc(&r->arena, (words + 1) * sizeof *block);
+    r->launches =
+        fc_arena_alloc(&r->arena, (calls * (size_t)b->nlaunches + 1) * sizeof *r->launches);
+    r->patches = fc_arena_alloc(&r->arena, (calls * npatches + 1) * sizeof *r->patches);
+    r->in_scratch = fc_arena_alloc(&r->arena, (calls * nscratch + 1) * sizeof *r->in_scratch);
+    r->offsets = fc_arena_alloc(&r->arena, (calls * nscratch + 1) * sizeof *r->offsets);
+    int64_t *block = fc_arena_alloc(&r->arena, (calls * words + 1) * sizeof *block);
     if (!r->launches || !r->patches || !r->in_scratch || !r->offsets || !block) return false;
-    for (uint32_t i = 0; i < b->nlaunches; i++) {
-        const fc_bound_launch *l = &b->launches[i];
-        if (b->steps[l->steps[0]].nest.empty) continue;
-        add_launch(p, r, l, block);
-        block += l->nwords;
-    }
+    for (uint32_t call = 0; call < calls; call++)
+        for (uint32_t i = 0; i < b->nlaunches; i++) {
+            const fc_bound_launch *l = &b->launches[i];
+            if (b->steps[l->steps[0]].nest.empty) continue;
+            add_launch(p, r, call, l, block);
+            block += l->nwords;
+        }
     return true;
 }
 
@@ -338,7 +354,7 @@ static bool add_launches(fc_program *p, fc_ready *r) {
  * comes after what the device's own one has done to it. */
 static bool keep_scratch(fc_program *p, fc_ready *r, fc_stream stream) {
     fc_device *d = p->device;
-    const bool graph = p->graph && d->ops->graph_make && r->nlaunches > 1;
+    const bool graph = r->series || (p->graph && d->ops->graph_make && r->nlaunches > 1);
     if (!r->b->scratch || d->host_memory || (!graph && r->b->scratch > KEPT_SCRATCH)) return true;
     if (stream && !graph) {
         if (!d->ops->stream_id(d, stream, &r->stream_id)) return false;
@@ -355,23 +371,32 @@ static bool keep_scratch(fc_program *p, fc_ready *r, fc_stream stream) {
     return true;
 }
 
+static fc_ready *empty(fc_program *p, fc_bound *b) {
+    fc_arena arena;
+    fc_arena_init(&arena, p->alloc);
+    fc_ready *r = fc_arena_alloc(&arena, sizeof *r);
+    if (!r) {
+        fc_arena_free(&arena);
+        return NULL;
+    }
+    memset(r, 0, sizeof *r);
+    r->arena = arena;
+    r->b = fc_bound_hold(p, b);
+    return r;
+}
+
 /* Counted in nready by the caller; whatever fails uncounts it. */
 static fc_ready *make(fc_program *p, fc_stream s, fc_bound *b, uint32_t nin, const fc_tensor *in,
                       uint32_t ndims, const fc_dim_value *dims, uint32_t nout,
                       const fc_tensor *out) {
     fc_device *d = p->device;
-    fc_arena arena;
-    fc_arena_init(&arena, p->alloc);
-    fc_ready *r = fc_arena_alloc(&arena, sizeof *r);
+    fc_ready *r = empty(p, b);
     if (!r) {
         atomic_fetch_sub(&p->nready, 1);
-        return fc_arena_free(&arena), NULL;
+        return NULL;
     }
-    memset(r, 0, sizeof *r);
-    r->arena = arena;
-    r->b = fc_bound_hold(p, b);
     bool ok = take_shapes(r, nin, in, nout, out) && take_dims(r, ndims, dims) &&
-              add_launches(p, r) && keep_scratch(p, r, s);
+              add_launches(p, r, 1) && keep_scratch(p, r, s);
     /* a driver without graphs: the same kernels one by one */
     if (ok && p->graph && d->ops->graph_make && r->nlaunches > 1 &&
         d->ops->graph_make(d, r->launches, r->nlaunches, &r->graph, NULL))
@@ -407,4 +432,46 @@ void fc_ready_keep(fc_program *p, fc_stream s, fc_bound *b, uint32_t nin, const 
     }
     fc_ready *r = make(p, s, b, nin, in, ndims, dims, nout, out);
     if (r) put_back(p, r, first);
+}
+
+/* ---- series ---------------------------------------------------------------------------------- */
+
+enum { MOST_NODES = 128, MOST_SCRATCH = 8 << 20 };
+
+bool fc_series_possible(const fc_program *p, fc_stream s) {
+    fc_device *d = p->device;
+    uint64_t id;
+    if (!d->ops->graph_make || d->host_memory) return false;
+    for (size_t i = 0; i < p->plan->steps.len; i++)
+        if (p->plan->steps.at[i]->kind != FC_STEP_KERNEL) return false;
+    return !s || (d->ops->stream_id && d->ops->stream_id(d, s, &id)); /* it is not recorded */
+}
+
+fc_ready *fc_series_make(fc_program *p, fc_bound *b, uint32_t calls, uint32_t nin,
+                         const fc_tensor *in, uint32_t nout, const fc_tensor *out) {
+    fc_device *d = p->device;
+    if (b->scratch > MOST_SCRATCH || calls * (size_t)b->nlaunches > MOST_NODES) return NULL;
+    fc_ready *r = empty(p, b);
+    if (!r) return NULL;
+    r->series = true;
+    bool ok = add_launches(p, r, calls) && r->nlaunches && keep_scratch(p, r, NULL);
+    if (ok) set_words(r, nin, in, nout, out);
+    ok = ok && !d->ops->graph_make(d, r->launches, r->nlaunches, &r->graph, NULL);
+    for (uint32_t i = 0; ok && i < r->nlaunches; i++) r->launches[i].changed = false;
+    if (ok) return r;
+    destroy(p, r);
+    return NULL;
+}
+
+fusec_status fc_series_run(fc_program *p, fc_ready *r, fc_stream s, uint32_t nin,
+                           const fc_tensor *in, uint32_t nout, const fc_tensor *out, fc_error *e) {
+    return run(p, r, s, nin, in, nout, out, e);
+}
+
+uint32_t fc_series_alignment(const fc_ready *r) {
+    return r->b->align;
+}
+
+void fc_series_free(fc_program *p, fc_ready *r) {
+    destroy(p, r);
 }

@@ -6,12 +6,18 @@
  *
  * On a device with memory of its own rounds run ahead of the condition where that is harmless
  * (fc_body_runs_ahead): some more are launched before that of a round is known. Each has places of
- * its own for what it carries, so those beyond the last one change nothing that is read. */
+ * its own for what it carries, so those beyond the last one change nothing that is read.
+ *
+ * Many rounds are launched some at a time, as a graph of the device (fc_series_make): a launch
+ * costs the host as much as a small kernel runs. A graph is kept for the next call; its addresses
+ * stay the same from launch to launch, so it has a whole number of turns of the places. With a
+ * condition two take turns, as their words have places of their own, too. */
 #include "runtime/step.h"
 
 #include "passes/bodies.h"
 #include "runtime/loop_watch.h"
 #include "runtime/outside.h"
+#include "runtime/ready.h"
 
 #include <time.h>
 
@@ -20,6 +26,11 @@ enum { POLL_MS = 50 };
 /* What is carried when more than one round is ahead: these have places each, and what is larger
  * takes longer than the host needs. */
 enum { SMALL = 8 << 20 };
+/* Rounds of a graph, where their number is known; and rounds that come one by one before that. */
+enum { COUNTED = 8, SINGLE = FC_WATCH_FIRST };
+_Static_assert(COUNTED % 2 == 0, "what is carried has two places");
+_Static_assert(FC_WATCHED == 2 * FC_WATCH_EVERY && SINGLE % FC_WATCHED == 0,
+               "rounds of a graph have the same words each time");
 
 struct fc_loop_bound {
     fc_program *body;
@@ -29,6 +40,7 @@ struct fc_loop_bound {
     uint64_t places;     /* so many with the main one */
     uint64_t ahead;      /* rounds that are launched before a condition is known */
     fc_loop_watch_place watch;
+    _Atomic(fc_ready *) series[2]; /* that no call has; what is launched takes turns */
     size_t *own;      /* of each output: its place there if it is in no buffer of the plan */
     uint32_t *buffer; /* of each output: the buffer of the plan, or UINT32_MAX */
     fc_dim_value *dims;
@@ -116,6 +128,7 @@ fusec_status fc_loop_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e
     const fc_plan_body *body = p->plan->bodies.at[s->body];
     loop_bound *l = fc_arena_alloc(&b->arena, sizeof *l);
     if (!l) return fc_oom(e);
+    memset(l, 0, sizeof *l);
     l->body = p->bodies[s->body];
     const fc_dimtab *t = &l->body->plan->graph.dims;
     int64_t *values = fc_malloc(p->alloc, (t->forms.len + 1) * sizeof *values);
@@ -138,7 +151,10 @@ fusec_status fc_loop_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e
 }
 
 void fc_loop_unbind(fc_program *p, fc_bound_step *s) {
-    if (s->loop) fc_watch_free(p->device, p->alloc, atomic_exchange(&s->loop->watch, NULL));
+    if (!s->loop) return;
+    fc_watch_free(p->device, p->alloc, atomic_exchange(&s->loop->watch, NULL));
+    for (int i = 0; i < 2; i++)
+        fc_series_free(s->loop->body, atomic_exchange(&s->loop->series[i], NULL));
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -148,13 +164,15 @@ typedef struct rounds {
     const fc_step *s;
     const fc_plan_body *body;
     const loop_bound *l;
-    fc_tensor *in, *out;
-    void **now;           /* where each carried value is */
-    int64_t first;        /* number of the first round */
-    uint64_t n, done;     /* rounds that may be made, and were */
-    int64_t counter;      /* of the round that is made */
-    uint64_t *scalars;    /* captured scalars, by the body's input */
-    fc_loop_watch *watch; /* rounds run ahead of the condition */
+    fc_tensor *in, *out;      /* of `most` rounds */
+    void **now;               /* where each carried value is */
+    int64_t first;            /* number of the first round */
+    uint64_t n, done;         /* rounds that may be made, and were */
+    uint32_t most;            /* rounds that are launched together, at most; 1: there is no graph */
+    fc_ready *series[2];      /* that this call has taken or made */
+    int64_t counter[COUNTED]; /* of the rounds that are made */
+    uint64_t *scalars;        /* captured scalars, by the body's input */
+    fc_loop_watch *watch;     /* rounds run ahead of the condition */
     struct timespec asked;
 } rounds;
 
@@ -176,10 +194,10 @@ static void *place_of(const rounds *x, uint64_t round, uint32_t output) {
 /* A scalar that is captured is read by the host. */
 static fusec_status set_inputs(rounds *x, fc_error *e) {
     const fc_step *s = x->s;
-    for (uint32_t i = 0; i < x->body->nin; i++) {
+    const uint32_t nin = x->body->nin;
+    for (uint32_t i = 0; i < nin; i++) {
         const fc_body_input *in = &x->body->in[i];
         x->in[i] = x->l->in[i];
-        if (in->role == FC_BODY_COUNTER) x->in[i].data = &x->counter;
         if (in->role != FC_BODY_CAPTURED) continue;
         if (s->in[in->number].buffer != FC_ON_HOST) {
             x->in[i].data = x->c->at[s->in[in->number].buffer];
@@ -188,6 +206,7 @@ static fusec_status set_inputs(rounds *x, fc_error *e) {
         FC_TRY(fc_step_scalar(x->c, in->number, &x->scalars[i], e));
         x->in[i].data = &x->scalars[i];
     }
+    for (uint32_t k = 1; k < x->most; k++) memcpy(x->in + k * nin, x->in, nin * sizeof *x->in);
     return FUSEC_OK;
 }
 
@@ -215,29 +234,96 @@ static fusec_status poll(rounds *x, fc_error *e) {
     return fc_device_poll(x->c->p->device, e);
 }
 
-static fusec_status round_of(rounds *x, fc_error *e) {
+static uint32_t outputs_of(const rounds *x) {
+    return (uint32_t)x->l->body->plan->graph.outputs.len;
+}
+
+/* The arguments of the next round, number `k` of those that are launched together. */
+static void arrange(rounds *x, uint32_t k) {
     const fc_loop_shape shape = x->body->loop;
     const loop_bound *l = x->l;
-    const uint32_t nout = (uint32_t)l->body->plan->graph.outputs.len, c = shape.condition;
-    x->counter = (int64_t)((uint64_t)x->first + x->done);
-    for (uint32_t i = 0; i < x->body->nin; i++)
-        if (x->body->in[i].role == FC_BODY_CARRIED) x->in[i].data = x->now[x->body->in[i].number];
-    for (uint32_t i = 0; i < nout; i++) {
-        x->out[i] = l->out[i];
-        if (i < c)
-            x->out[i].data = x->watch ? fc_watch_word(x->watch, x->done) : main_place(x, i);
-        else if (i < c + shape.carried)
-            x->out[i].data = place_of(x, x->done, i);
-        if (i < c + shape.carried) continue;
-        x->out[i].data = main_place(x, i);
-        if (l->buffer[i] != UINT32_MAX)
-            x->out[i].data = (char *)x->out[i].data + x->done * l->bytes[i];
+    const uint32_t nin = x->body->nin, nout = outputs_of(x), c = shape.condition;
+    fc_tensor *in = x->in + k * nin, *out = x->out + k * nout;
+    x->counter[k] = (int64_t)((uint64_t)x->first + x->done);
+    for (uint32_t i = 0; i < nin; i++) {
+        if (x->body->in[i].role == FC_BODY_COUNTER) in[i].data = &x->counter[k];
+        if (x->body->in[i].role == FC_BODY_CARRIED) in[i].data = x->now[x->body->in[i].number];
     }
-    FC_TRY(fc_program_run(l->body, x->c->stream, x->body->nin, x->in, l->ndims, l->dims, nout,
-                          x->out, e));
-    for (uint32_t i = 0; i < shape.carried; i++) x->now[i] = x->out[c + i].data;
+    for (uint32_t i = 0; i < nout; i++) {
+        out[i] = l->out[i];
+        if (i < c)
+            out[i].data = x->watch ? fc_watch_word(x->watch, x->done) : main_place(x, i);
+        else if (i < c + shape.carried)
+            out[i].data = place_of(x, x->done, i);
+        if (i < c + shape.carried) continue;
+        out[i].data = main_place(x, i);
+        if (l->buffer[i] != UINT32_MAX) out[i].data = (char *)out[i].data + x->done * l->bytes[i];
+    }
+    for (uint32_t i = 0; i < shape.carried; i++) x->now[i] = out[c + i].data;
     x->done++;
+}
+
+static fusec_status round_of(rounds *x, fc_error *e) {
+    arrange(x, 0);
+    return fc_program_run(x->l->body, x->c->stream, x->body->nin, x->in, x->l->ndims, x->l->dims,
+                          outputs_of(x), x->out, e);
+}
+
+/* ---- rounds together ------------------------------------------------------------------------- */
+
+/* Whether all n rounds have this alignment, which code is made for. */
+static bool are_aligned(const rounds *x, uint32_t n, uint32_t align) {
+    const fc_device *d = x->c->p->device;
+    const uint32_t nin = x->body->nin, nout = outputs_of(x);
+    for (uint32_t k = 0; k < n; k++)
+        if (fc_common_alignment(d, nin, x->in + k * nin, nout, x->out + k * nout) != align)
+            return false;
+    return true;
+}
+
+/* Finds or makes the graph of the next n rounds in *at. Where there is none and never will be they
+ * come one by one from now on; code that is replaced soon is not put into one. */
+static void need_series(rounds *x, uint32_t n, fc_ready **at) {
+    fc_program *body = x->l->body;
+    const uint32_t nin = x->body->nin, nout = outputs_of(x),
+                   align = fc_common_alignment(body->device, nin, x->in, nout, x->out);
+    fc_bound *b = NULL;
+    if (*at && are_aligned(x, n, fc_series_alignment(*at))) return;
+    fc_series_free(body, *at);
+    *at = NULL;
+    if (!are_aligned(x, n, align) ||
+        fc_bound_get(body, nin, x->in, x->l->ndims, x->l->dims, align, FC_ANY_CODE, &b, NULL)) {
+        x->most = 1;
+        return;
+    }
+    if (!b->quick) *at = fc_series_make(body, b, n, nin, x->in, nout, x->out);
+    if (!b->quick && !*at) x->most = 1;
+    fc_bound_release(body, b);
+}
+
+/* The next n rounds, as one launch where that can be. */
+static fusec_status some_rounds(rounds *x, uint32_t n, fc_error *e) {
+    const uint32_t nin = x->body->nin, nout = outputs_of(x), turn = x->done / n % 2;
+    fc_program *body = x->l->body;
+    fc_ready **r = &x->series[x->body->loop.condition ? turn : 0];
+    for (uint32_t k = 0; k < n; k++) arrange(x, k);
+    need_series(x, n, r);
+    if (*r) return fc_series_run(body, *r, x->c->stream, nin, x->in, nout, x->out, e);
+    for (uint32_t k = 0; k < n; k++)
+        FC_TRY(fc_program_run(body, x->c->stream, nin, x->in + k * nin, x->l->ndims, x->l->dims,
+                              nout, x->out + k * nout, e));
     return FUSEC_OK;
+}
+
+static void take_series(rounds *x) {
+    loop_bound *l = x->c->b->steps[x->c->step].loop;
+    for (int i = 0; i < 2 && x->most > 1; i++) x->series[i] = atomic_exchange(&l->series[i], NULL);
+}
+
+static void put_series(rounds *x) {
+    loop_bound *l = x->c->b->steps[x->c->step].loop;
+    for (int i = 0; i < 2; i++)
+        if (x->series[i]) fc_series_free(l->body, atomic_exchange(&l->series[i], x->series[i]));
 }
 
 /* The condition that the round before has made. */
@@ -278,6 +364,13 @@ static fusec_status note_last(const rounds *x, fc_error *e) {
     return fc_watch_note(x->c->p->device, x->watch, x->done - 1, true, x->c->stream, e);
 }
 
+/* Whether the next rounds are launched together. */
+static bool together_ahead(const rounds *x) {
+    const uint64_t limit = x->c->p->max_rounds, n = FC_WATCH_EVERY;
+    return x->most > 1 && x->l->ahead >= n && x->done >= SINGLE && x->done % n == 0 &&
+           x->n - x->done >= n && (!limit || limit - x->done >= n);
+}
+
 /* Rounds that run ahead: the values of the last one are where it has put them. */
 static fusec_status rounds_ahead(rounds *x, fc_error *e) {
     fc_device *d = x->c->p->device;
@@ -285,7 +378,8 @@ static fusec_status rounds_ahead(rounds *x, fc_error *e) {
     uint64_t known = 0; /* all before this one go on; if the loop has ended it is the last one */
     bool ended = false;
     while (!ended && x->done < x->n) {
-        const uint64_t ahead = fc_watch_ahead(x->done, x->l->ahead);
+        const bool some = together_ahead(x);
+        const uint64_t ahead = some ? FC_WATCH_EVERY : fc_watch_ahead(x->done, x->l->ahead);
         if (x->done > ahead) FC_TRY(find_last(x, &known, x->done - ahead, &ended, e));
         if (most && x->done >= most) {
             FC_TRY(note_last(x, e));
@@ -294,7 +388,7 @@ static fusec_status rounds_ahead(rounds *x, fc_error *e) {
         }
         if (ended) break;
         FC_TRY(poll(x, e));
-        FC_TRY(round_of(x, e));
+        FC_TRY(some ? some_rounds(x, FC_WATCH_EVERY, e) : round_of(x, e));
         FC_TRY(
             fc_watch_note(d, x->watch, x->done - 1, x->l->ahead < FC_WATCH_EVERY, x->c->stream, e));
     }
@@ -334,7 +428,9 @@ static fusec_status all_rounds(rounds *x, fc_error *e) {
         if (!yes) break;
         if (most && x->body->loop.condition && x->done >= most) return too_many(x, e);
         FC_TRY(poll(x, e));
-        FC_TRY(round_of(x, e));
+        const bool some = x->most > 1 && !x->body->loop.condition && x->n - x->done >= COUNTED &&
+                          (x->series[0] || x->done >= SINGLE);
+        FC_TRY(some ? some_rounds(x, COUNTED, e) : round_of(x, e));
     }
     return FUSEC_OK;
 }
@@ -367,11 +463,12 @@ fusec_status fc_loop_run(const fc_step_call *c, fc_error *e) {
     const fc_step *s = c->p->plan->steps.at[c->step];
     rounds x = {
         .c = c, .s = s, .body = c->p->plan->bodies.at[s->body], .l = c->b->steps[c->step].loop};
-    const uint32_t nin = x.body->nin, nout = (uint32_t)x.l->body->plan->graph.outputs.len;
+    const uint32_t nin = x.body->nin, nout = outputs_of(&x);
+    x.most = fc_series_possible(x.l->body, c->stream) ? COUNTED : 1;
     fc_arena arena;
     fc_arena_init(&arena, c->p->alloc);
-    x.in = fc_arena_alloc(&arena, (nin + 1) * sizeof *x.in);
-    x.out = fc_arena_alloc(&arena, (nout + 1) * sizeof *x.out);
+    x.in = fc_arena_alloc(&arena, (x.most * nin + 1) * sizeof *x.in);
+    x.out = fc_arena_alloc(&arena, (x.most * nout + 1) * sizeof *x.out);
     x.now = fc_arena_alloc(&arena, (nout + 1) * sizeof *x.now);
     x.scalars = fc_arena_alloc(&arena, (nin + 1) * sizeof *x.scalars);
     fusec_status r = x.in && x.out && x.now && x.scalars ? FUSEC_OK : fc_oom(e);
@@ -380,7 +477,9 @@ fusec_status fc_loop_run(const fc_step_call *c, fc_error *e) {
         x.now[i] = c->at[s->in[start + i].buffer];
     if (!r) r = count_rounds(&x, e);
     if (!r) r = set_inputs(&x, e);
+    take_series(&x);
     if (!r) r = all_rounds(&x, e);
+    put_series(&x);
     if (!r) r = bring_home(&x, e);
     if (!r) r = look_outside(&x, e);
     fc_arena_free(&arena);

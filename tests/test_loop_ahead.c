@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* test_loop_ahead.c - loops with a condition on CUDA behind a fake driver: rounds that run ahead of
- * the condition, against the interpreter, with the same bits; how many are made; a driver that
- * fails between them. */
+/* test_loop_ahead.c - loops of launches on CUDA behind a fake driver: rounds that run ahead of a
+ * condition, and rounds that are launched together, against the interpreter, with the same bits;
+ * how many are made; a driver that fails between them. */
 #include "runtime/loop_watch.h"
 #include "tests/support/capi.h"
 #include "tests/support/fake_machine.h"
@@ -75,12 +75,15 @@ static fusec_status run(fusec_program *p, int32_t k, float *y) {
     return run_of(p, N, M, k, x, y);
 }
 
-/* What k rounds launch, with those ahead. */
+/* What k rounds launch, with those ahead; from FC_WATCH_FIRST on some at a time, the next ones
+ * while the last ones run. */
 static int64_t launches(size_t i, int k) {
-    const int64_t few = k + FC_WATCH_EVERY, many = k + FC_WATCHED - 1,
-                  made = !k                     ? 0
-                         : few < FC_WATCH_FIRST ? few
-                                                : many; /* one before starts it */
+    const int64_t few = k + FC_WATCH_EVERY,
+                  many =
+                      (k + FC_WATCH_EVERY - 1) / FC_WATCH_EVERY * FC_WATCH_EVERY + FC_WATCH_EVERY,
+                  made = !k                      ? 0
+                         : few <= FC_WATCH_FIRST ? few
+                                                 : many; /* one before starts it */
     return 1 + loops[i].kernels * (made < loops[i].most ? made : loops[i].most);
 }
 
@@ -175,6 +178,102 @@ FC_TEST(loop_ahead, a_driver_that_fails) {
             m.fake->fail_at = 0;
             if (p) FC_EXPECT_OK_TEXT(run(p, 6, want), fusec_message(gpu));
             if (p) FC_EXPECT_OK_TEXT(run(p, 6, again), fusec_message(gpu));
+            FC_EXPECT_MEMEQ(again, want, sizeof want);
+            if (!s) FC_EXPECT_MEMEQ(got, want, sizeof want);
+            fusec_program_free(p);
+            fusec_context_free(gpu);
+            fake_check_balance(&m, false);
+            FC_UNTRACE();
+        }
+    fake_machine_close(&m);
+}
+
+/* ---- rounds together --------------------------------------------------------------------------
+ */
+
+/* k rounds each, the first of one kernel. */
+static const struct {
+    const char *name, *text;
+    bool graphs;
+} counted[] = {
+    {"carried", "for s in 0..i64(k) { x = cumsum(x, axis=1)*0.5 }", true},
+    {"two kernels", "for s in 0..i64(k) { x = cumsum(x, axis=1)*0.5; x = x - max(x, axis=0) }",
+     true},
+    {"the counter", "for s in 0..i64(k) { x = cumsum(x + f32(s), axis=1)*0.5 }", true},
+    {"what is captured", "y = exp(x); for s in 0..i64(k) { x = cumsum(x*y + f32(k), axis=1)*0.5 }",
+     true},
+    {"numbers that are drawn",
+     "for s in 0..i64(k) { x = x + cumsum(uniform([n, m], seed=7, stream=s), axis=1) }", true},
+    {"more rounds than asked for", "for s in 0..i64(k)+5 { x = cumsum(x, axis=1)*0.5 }", true},
+    {"a sort", "for s in 0..i64(k) { x = sort(x, axis=1)*0.5 + roll(x, 1, axis=1) }", false},
+};
+
+static void compare_counted(fake_machine *m, fusec_context *gpu, fusec_context *host, size_t i) {
+    static const int32_t rounds[] = {40, 0, 3, 25, 40, 41, 7, 64};
+    fusec_program *on_host = compile(host, counted[i].text, 0),
+                  *on_gpu = compile(gpu, counted[i].text, 0);
+    for (size_t r = 0; r < FC_COUNT(rounds) && on_gpu && on_host; r++) {
+        const int32_t k = rounds[r];
+        float want[N * M] = {0}, got[N * M] = {1};
+        const long before = m->fake->launched, graphs = m->fake->graph_launches;
+        FC_TRACE("%s, k = %d", counted[i].name, k);
+        FC_EXPECT_OK_TEXT(run(on_host, k, want), fusec_message(host));
+        FC_EXPECT_OK_TEXT(run(on_gpu, k, got), fusec_message(gpu));
+        FC_EXPECT_MEMEQ(got, want, sizeof got);
+        const bool some = counted[i].graphs && k >= 24; /* the first 16 may come one by one */
+        FC_EXPECT_TRUE((m->fake->graph_launches > graphs) >= some);
+        FC_EXPECT_TRUE(counted[i].graphs || m->fake->graph_launches == graphs);
+        if (i == 0) FC_EXPECT_EQ_I64(m->fake->launched - before, k);
+        FC_UNTRACE();
+    }
+    fusec_program_free(on_gpu);
+    fusec_program_free(on_host);
+}
+
+FC_TEST(loop_together, as_on_the_interpreter) {
+    fake_machine m;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->execute = true;
+    fusec_context *gpu = capi_device("cuda"), *host = capi_device("interp");
+    for (size_t i = 0; i < FC_COUNT(counted) && gpu; i++) compare_counted(&m, gpu, host, i);
+    fusec_context_free(gpu);
+    fusec_context_free(host);
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
+}
+
+/* Without graphs rounds come one by one; one that can't be launched or changed is an error. */
+FC_TEST(loop_together, a_driver_that_fails) {
+    static const struct {
+        const char *call;
+        bool needed;
+    } cases[] = {{"cuGraphCreate", false},
+                 {"cuGraphAddKernelNode_v2", false},
+                 {"cuGraphInstantiateWithFlags", false},
+                 {"cuGraphExecKernelNodeSetParams_v2", true},
+                 {"cuGraphLaunch", true}};
+    fake_machine m;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    for (size_t i = 0; i < FC_COUNT(cases); i++)
+        for (int at = 1; at < 3; at++) {
+            m.reset();
+            m.fake->execute = true;
+            fusec_context *gpu = capi_device("cuda");
+            fusec_program *p = gpu ? compile(gpu, counted[2].text, 0) : NULL;
+            float want[N * M] = {0}, got[N * M] = {1}, again[N * M] = {2};
+            FC_TRACE("call %d of %s", at, cases[i].call);
+            m.fake->fail_in = cases[i].call;
+            m.fake->fail_at = at;
+            m.fake->result = 2;
+            fusec_status s = FUSEC_OK;
+            for (int k = 0; k < 3 && p && !s && !m.fake->fired; k++) s = run(p, 40, got);
+            FC_EXPECT_TRUE(m.fake->fired || at > 1);
+            FC_EXPECT_EQ_I64(s, m.fake->fired && cases[i].needed ? FUSEC_OUT_OF_MEMORY : FUSEC_OK);
+            m.fake->fail_at = 0;
+            if (p) FC_EXPECT_OK_TEXT(run(p, 40, want), fusec_message(gpu));
+            if (p) FC_EXPECT_OK_TEXT(run(p, 40, again), fusec_message(gpu));
             FC_EXPECT_MEMEQ(again, want, sizeof want);
             if (!s) FC_EXPECT_MEMEQ(got, want, sizeof want);
             fusec_program_free(p);

@@ -11,11 +11,19 @@
 #include "passes/bodies.h"
 #include "runtime/step.h"
 
+static bool is_kernels(const fc_plan_body *b) {
+    for (size_t i = 0; i < b->plan->steps.len; i++)
+        if (b->plan->steps.at[i]->kind != FC_STEP_KERNEL) return false;
+    return true;
+}
+
 static void why_text(const fc_plan_body *b, fc_str *out) {
+    const bool ahead = fc_body_runs_ahead(b);
     fc_str_printf(out, ", as the body has %s", b->why);
-    if (!b->loop.condition) return;
-    fc_str_add(out, "; the condition is read after each");
-    if (fc_body_runs_ahead(b)) fc_str_add(out, ", on a GPU while later ones run");
+    if (b->loop.condition) fc_str_add(out, "; the condition is read after each");
+    if (ahead) fc_str_add(out, ", on a GPU while later ones run");
+    if ((ahead || !b->loop.condition) && is_kernels(b))
+        fc_str_add(out, "; on a GPU many go some at a time, as one graph");
 }
 
 /* The number of rounds of the loop at v; -1: it comes with the call. */

@@ -199,7 +199,7 @@ FN(cuLaunchCooperativeKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, u
 
 /* ---- graphs: kernels in a row ---------------------------------------------------------------- */
 
-enum { NODES = 16, PARAMS = 4096 };
+enum { NODES = 128, PARAMS = 4096 };
 typedef struct node_params { /* CUDA_KERNEL_NODE_PARAMS_v2 */
     const function *function;
     unsigned grid[3], block[3], shared;
