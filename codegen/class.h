@@ -73,15 +73,15 @@ typedef enum fc_cuda_split {
     X(lane_slots)  /* cluster: chunks whose results a lane joins */                                \
     X(blocks)      /* cluster: of it */                                                            \
     X(across)      /* outer: threads of a block along x, of `vector` columns each */               \
-    X(runs)       /* outer: of a thread at most, if `full` exactly, 0: any number; scan, staged */ \
-    X(transposed) /* outer: loads of a warp pass through shared memory */                          \
-    X(staged)     /* scan: elements and results pass through shared memory, of columns through */  \
-                  /* registers, for which those of the next run come ahead */                      \
-    X(columns)    /* scan: a block has 32 columns, 8 runs of each at a time */                     \
-    X(block_rows) /* scan: a block has a row; else a thread */                                     \
-    X(dot_axis)   /* dot: of the rows of a tile; the number of kept axes if there are none */      \
-    X(dot_across) /* dot: of the columns, likewise */                                              \
-    X(dot_tile)   /* dot: which of fc_cuda_tiles */                                                \
+    X(runs) /* outer: of a thread at most, if `full` exactly, 0: any number; scan, staged */       \
+    X(transposed)  /* outer: loads of a warp pass through shared memory */                         \
+    X(staged)      /* scan: elements and results pass through shared memory, of columns through */ \
+                   /* registers, for which those of the next run come ahead */                     \
+    X(columns)     /* scan: a block goes down columns, some runs of each at a time */              \
+    X(block_rows)  /* scan: a block has a row; else a thread */                                    \
+    X(dot_axis)    /* dot: of the rows of a tile; the number of kept axes if there are none */     \
+    X(dot_across)  /* dot: of the columns, likewise */                                             \
+    X(dot_tile)    /* dot: which of fc_cuda_tiles */                                               \
     X(dot_swapped) /* dot: the columns are of the kernel's left operand */                         \
     X(dot_stages)  /* dot: steps of k in shared memory */                                          \
     X(dot_parts)   /* dot: of k, that blocks share; rounded up to a power of two; 0: no split */   \

@@ -7,6 +7,7 @@
 #include "ir/expand.h"
 #include "ir/fold.h"
 #include "passes/plan.h"
+#include "runtime/bind.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/program_fixture.h"
 #include "tests/support/gb.h"
@@ -125,8 +126,9 @@ static void judge_cuda(fc_fixture *f, const int64_t *syms, bool tame) {
 }
 
 FC_TEST(scan, cuda_on_the_host) {
-    static const int64_t shapes[][2] = {{1, 1},    {3, 40},    {40, 3},  {2, 129}, {1, 4096},
-                                        {2, 4097}, {1, 12300}, {128, 3}, {300, 37}};
+    static const int64_t shapes[][2] = {{1, 1},    {3, 40},    {40, 3},    {2, 129},
+                                        {1, 4096}, {2, 4097},  {1, 12300}, {128, 3},
+                                        {300, 37}, {135, 452}, {130, 226}};
     fake_machine m;
     fc_fixture f;
     if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
@@ -197,6 +199,55 @@ FC_TEST(scan, cuda_looks_back) {
         FC_EXPECT_OK(fc_program_run(p, NULL, 1, &from, 0, NULL, 1, &to, &f.e), &f.e);
         for (int64_t k = 0; k < lines; k++) plain_sums(in + k * n, want + k * n, n);
         FC_EXPECT_TRUE(memcmp(out, want, (size_t)(lines * n) * sizeof *out) == 0);
+    }
+    free(in);
+    fc_fixture_close(&f, p);
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
+}
+
+/* Down columns, of which a thread takes four, two or one; the last block and the last runs are not
+ * whole. */
+FC_TEST(scan, cuda_columns) {
+    enum { MOST = 300 * 452 };
+    static const struct {
+        int64_t shape[2];
+        unsigned side;
+    } cases[] = {{{300, 452}, 4},  {{128, 512}, 4}, {{200, 454}, 2},
+                 {{1000, 226}, 2}, {{140, 451}, 1}, {{140, 60}, 1}};
+    fake_machine m;
+    fc_fixture f;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->execute = true;
+    if (!fc_fixture_open(&f, "cuda")) FC_FAIL("no device behind the fake driver");
+    fc_node x = gbin(&f.g, "x", FUSEC_F32, 2, gbd(&f.g, "n"), gbd(&f.g, "m"), 0);
+    fc_build_output(&f.g, "y", fc_build_scan(&f.g, FC_OP_sum, x, 0, false, false));
+    float *in = malloc(2 * MOST * 2 * sizeof *in), *out = in + 2 * MOST;
+    fc_rng r = {7};
+    for (int64_t i = 0; i < 2 * MOST; i++) in[i] = (float)(int32_t)fc_random(&r) * 0x1p-31f;
+    fc_program *p = fc_fixture_compile(&f);
+    for (size_t i = 0; p && i < FC_COUNT(cases); i++) {
+        const int64_t n = cases[i].shape[0], columns = cases[i].shape[1];
+        float line[1000], want[1000];
+        fc_tensor from = {.dtype = FUSEC_F32, .rank = 2, .shape = cases[i].shape, .data = in};
+        fc_tensor to = from;
+        fc_bound *b = NULL;
+        to.data = out;
+        FC_TRACE("[%lld, %lld]", (long long)n, (long long)columns);
+        FC_EXPECT_OK(fc_program_run(p, NULL, 1, &from, 0, NULL, 1, &to, &f.e), &f.e);
+        for (int64_t c = 0; c < columns; c++) {
+            int64_t same = 0;
+            for (int64_t k = 0; k < n; k++) line[k] = in[k * columns + c];
+            plain_sums(line, want, n);
+            for (int64_t k = 0; k < n; k++)
+                same += memcmp(&out[k * columns + c], &want[k], sizeof want[k]) == 0;
+            FC_EXPECT_EQ_I64(same, n);
+        }
+        FC_EXPECT_OK(fc_bound_get(p, 1, &from, 0, NULL, 64, FC_FULL_CODE, &b, &f.e), &f.e);
+        if (b) FC_EXPECT_EQ_I64(b->steps[0].cls.vector, cases[i].side);
+        if (b) fc_bound_release(p, b);
+        FC_UNTRACE();
     }
     free(in);
     fc_fixture_close(&f, p);

@@ -12,15 +12,23 @@
 
 enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
 enum {
-    FC_CUDA_SCAN_COLUMNS = 32, /* of a block that goes down columns, and its runs of each */
-    FC_CUDA_SCAN_DOWN = FC_CUDA_THREADS / FC_CUDA_SCAN_COLUMNS,
     FC_CUDA_SCAN_TILE = FC_CUDA_THREADS * FC_RUN
 };                           /* elements of a row that a block scans at once, at most */
 enum { FC_CUDA_LINE = 128 }; /* bytes that DRAM, caches and bulk copies move at once */
 
+/* Of a block that goes down columns: how many it has, `vector` of a thread side by side, and how
+ * many runs of each, one below the other. */
+static inline unsigned fc_cuda_scan_columns(const fc_class *cls) {
+    return 32u * cls->vector;
+}
+static inline unsigned fc_cuda_scan_down(const fc_class *cls) {
+    return cls->vector > 2 ? 4 : 8;
+}
 /* Threads of a block that scans, and elements of a row that it scans at once. */
 static inline unsigned fc_cuda_scan_threads(const fc_class *cls) {
-    return cls->cuda.block_rows ? cls->cuda.team : (unsigned)FC_CUDA_THREADS;
+    return cls->cuda.block_rows ? cls->cuda.team
+           : cls->cuda.columns  ? 32 * fc_cuda_scan_down(cls)
+                                : (unsigned)FC_CUDA_THREADS;
 }
 /* Runs of a thread, neighbours. */
 static inline unsigned fc_cuda_scan_runs(const fc_class *cls) {

@@ -266,7 +266,10 @@ void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached) {
     if (wide) {
         fc_cuda_group whole = *gr;
         whole.limit = NULL;
-        if (gr->limit) fc_cuda_line(&g->t, "if (%s + %d <= %s) {", gr->number, gr->n, gr->limit);
+        if (gr->limit && gr->whole)
+            fc_cuda_line(&g->t, "if (%s < %s) {", gr->number, gr->limit);
+        else if (gr->limit)
+            fc_cuda_line(&g->t, "if (%s + %d <= %s) {", gr->number, gr->n, gr->limit);
         load_all(g, &whole, cached, WIDE);
         if (gr->limit) {
             fc_cuda_line(&g->t, "} else {");
@@ -392,11 +395,21 @@ static void code(fc_cuda_gen *g, const fc_cuda_group *gr, bool varying) {
 
 /* ---- what becomes of the values ------------------------------------------------------------- */
 
+/* Where element e is staged: columns lie one behind the other, a run each. */
+static void staged_at(fc_cuda_gen *g, const fc_cuda_group *gr, size_t r) {
+    fc_str_printf(g->t.out, "stage%u[at%u ", (unsigned)r, (unsigned)r);
+    if (gr->across)
+        fc_str_printf(g->t.out, "+ e * %d]", FC_RUN);
+    else
+        fc_str_add(g->t.out, "^ e]");
+}
+
 /* The values of an element, for the thread that has its run. */
-static void to_stage(fc_cuda_gen *g, size_t r) {
+static void to_stage(fc_cuda_gen *g, const fc_cuda_group *gr, size_t r) {
     for (unsigned v = 0; v < g->k->reductions.at[r].nvalues; v++) {
         fc_cuda_indent(&g->t);
-        fc_str_printf(g->t.out, "stage%u[at%u ^ e].x.v%u = ", (unsigned)r, (unsigned)r, v);
+        staged_at(g, gr, r);
+        fc_str_printf(g->t.out, ".x.v%u = ", v);
         fc_cuda_operand(&g->t, fc_cuda_red_value(g, r)[v]);
         fc_str_add(g->t.out, ";\n");
     }
@@ -407,7 +420,7 @@ static void steps(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase) {
     for (size_t r = 0; r < g->k->reductions.len; r++) {
         if (g->k->reductions.at[r].stage != phase) continue;
         if (g->stages) {
-            to_stage(g, r);
+            to_stage(g, gr, r);
             continue;
         }
         fc_cuda_indent(&g->t);
@@ -582,7 +595,12 @@ void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned pha
     if (gr->own) own_indices(g, gr);
     if (gr->own && rest) offsets(g, gr, false, false);
     if (gr->sums) fc_cuda_line(&g->t, "const auto f0 = %s;", gr->sums);
-    if (gr->staged) FC_EACH_REDUCTION(g, 0, "const auto f%u = stage%u[at%u ^ e].y;", r, r, r);
+    for (size_t r = 0; gr->staged && r < g->k->reductions.len; r++) {
+        fc_cuda_indent(&g->t);
+        fc_str_printf(g->t.out, "const auto f%u = ", (unsigned)r);
+        staged_at(g, gr, r);
+        fc_str_add(g->t.out, ".y;\n");
+    }
     code(g, gr, true);
     hold(g, gr);
     if (phase == FC_CUDA_STORES)

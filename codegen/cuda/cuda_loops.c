@@ -552,25 +552,34 @@ static void over_run(fc_cuda_gen *g) {
     if (n && g->cls->cuda.staged) n->way = FC_LOOP_STAGED;
 }
 
+/* Columns of a thread. */
+static unsigned side_by_side(fc_cuda_gen *g) {
+    if (!g->cls->cuda.columns || g->cls->vector == 1) return 0;
+    open(g, FC_LOOP_VECTOR, g->np - 1, g->np, g->cls->vector, 1);
+    return 1;
+}
+
 static void prefixes(fc_cuda_gen *g) {
     leaf(g, FC_LEAF_PREFIX, 0);
     leaf(g, FC_LEAF_START, 0);
     over_run(g);
+    const unsigned opened = side_by_side(g);
     element(g, 0);
     leaf(g, FC_LEAF_SCANNED, 0);
     element(g, FC_PHASE_ELEMENTS);
-    close(g, 1);
+    close(g, 1 + opened);
 }
 
 /* The totals of the threads' runs of a tile become a tree; then each goes through its runs again,
  * with what is before them in front. */
 static void tile_of_runs(fc_cuda_gen *g) {
     over_elements(g, FC_LOOP_BLOCK, FC_RUN * fc_cuda_scan_runs(g->cls),
-                  g->cls->cuda.columns ? FC_CUDA_SCAN_DOWN : fc_cuda_scan_threads(g->cls));
+                  g->cls->cuda.columns ? fc_cuda_scan_down(g->cls) : fc_cuda_scan_threads(g->cls));
     leaf(g, FC_LEAF_START, 0);
     over_run(g);
+    const unsigned opened = side_by_side(g);
     element(g, 0);
-    close(g, 1);
+    close(g, 1 + opened);
     join(g, 0, FC_LOOP_BLOCK);
     prefixes(g);
     close(g, 1);
@@ -579,17 +588,19 @@ static void tile_of_runs(fc_cuda_gen *g) {
 static void scan(fc_cuda_gen *g) {
     const bool many = g->cls->cuda.split == FC_CUDA_BACK, one = g->cls->cuda.block_rows,
                down = g->cls->cuda.columns;
-    const uint32_t rows = many || one ? 1 : down ? FC_CUDA_SCAN_COLUMNS : FC_CUDA_THREADS;
+    const uint32_t side = down ? g->cls->vector : 1, rows = many || one ? 1
+                                                            : down ? fc_cuda_scan_columns(g->cls)
+                                                                   : FC_CUDA_THREADS;
     open(g, FC_LOOP_GRID, 0, g->np, rows, 1);
     if (many) over_elements(g, FC_LOOP_GRID, fc_cuda_scan_tile(g->cls), 1)->way = FC_LOOP_TICKET;
-    if (rows > 1) open(g, FC_LOOP_BLOCK, 0, g->np, 1, rows);
+    if (rows > 1) open(g, FC_LOOP_BLOCK, 0, g->np, side, rows / side);
     leaf(g, FC_LEAF_ROW, 0);
     leaf(g, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
     leaf(g, FC_LEAF_CLEAR, 0);
     if (!many)
         over_elements(g, FC_LOOP_SERIAL,
                       one    ? fc_cuda_scan_tile(g->cls)
-                      : down ? FC_CUDA_SCAN_DOWN * FC_RUN
+                      : down ? fc_cuda_scan_down(g->cls) * FC_RUN
                              : FC_RUN,
                       1);
     if (many || one || down)

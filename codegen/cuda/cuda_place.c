@@ -357,8 +357,11 @@ enum { TILE_LEVELS = 20 }; /* of the subtrees before a tile: tickets have 32 bit
 
 /* Threads behind the last column have the last one, and none of its elements. */
 static void scan_columns_place(fc_cuda_gen *g) {
-    fc_cuda_line(&g->t, "const ix column = (ix)blockIdx.x * %d + (ix)(threadIdx.x & 31);",
-                 FC_CUDA_SCAN_COLUMNS);
+    const unsigned v = g->cls->vector;
+    char lane[40] = "(ix)(threadIdx.x & 31)";
+    if (v > 1) snprintf(lane, sizeof lane, "(ix)(threadIdx.x & 31) * %u", v);
+    fc_cuda_line(&g->t, "const ix column = (ix)blockIdx.x * %u + %s;", fc_cuda_scan_columns(g->cls),
+                 lane);
     fc_cuda_line(&g->t, "const bool live = column < rows;");
     fc_cuda_line(&g->t, "const ix row = live ? column : rows - 1;");
     fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.x / 32;");
@@ -378,8 +381,11 @@ static void scan_place(fc_cuda_gen *g) {
     }
     if (one) fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.x, lane = thread & 31;");
     if (many) take_tile(g);
+    if (down)
+        FC_EACH_REDUCTION(g, 0, "typedef fc_columns<red%u, %u> columns%u;", r,
+                          (unsigned)g->cls->vector, r);
     if (shared) /* cuda_scan.c: fc_cuda_scan_join */
-        FC_EACH_REDUCTION(g, 0, "__shared__ red%u tree%u[%u];", r, r,
+        FC_EACH_REDUCTION(g, 0, "__shared__ %s%u tree%u[%u];", down ? "columns" : "red", r, r,
                           fc_cuda_scan_threads(g->cls) / (down ? 1 : 32) * (many ? 1 : 2));
     if (many) FC_EACH_REDUCTION(g, 0, "__shared__ red%u far%u[%d];", r, r, TILE_LEVELS);
     if (g->cls->cuda.staged && !down) fc_cuda_scan_stage(g);

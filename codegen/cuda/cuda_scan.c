@@ -49,16 +49,19 @@ static void look_back(fc_cuda_gen *g) {
 void fc_cuda_scan_join(fc_cuda_gen *g) {
     const bool many = g->cls->cuda.split == FC_CUDA_BACK, down = g->cls->cuda.columns;
     const unsigned threads = fc_cuda_scan_threads(g->cls), set = down ? threads : threads / 32;
-    if (!g->cls->cuda.staged) {
+    if (!g->cls->cuda.staged && down) {
+        FC_EACH_REDUCTION(g, 0, "const columns%u run%u = {{w%u}};", r, r, r);
+        FC_EACH_REDUCTION(g, 0, "columns%u left%u[1] = {{{red%u_start()}}};", r, r, r);
+    } else if (!g->cls->cuda.staged) {
         FC_EACH_REDUCTION(g, 0, "const red%u run%u[1] = {w%u};", r, r, r);
         FC_EACH_REDUCTION(g, 0, "red%u left%u[1] = {red%u_start()};", r, r, r);
     }
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         fc_cuda_indent(&g->t);
-        fc_str_printf(g->t.out, "const red%u total%u = ", r, r);
+        fc_str_printf(g->t.out, "const %s%u total%u = ", down ? "columns" : "red", r, r);
         if (down)
-            fc_str_printf(g->t.out, "fc_grow_columns<%d>(run%u[0], left%u[0], ", FC_CUDA_SCAN_DOWN,
-                          r, r);
+            fc_str_printf(g->t.out, "fc_grow_columns<%u>(run%u, left%u[0], ",
+                          fc_cuda_scan_down(g->cls), r, r);
         else
             fc_str_printf(g->t.out, "fc_grow<%u>(run%u, left%u, ", threads, r, r);
         fc_str_printf(g->t.out, "tree%u", r);
@@ -74,7 +77,8 @@ void fc_cuda_scan_prefix(fc_cuda_walk *w) {
     if (shared) {
         FC_EACH_REDUCTION(g, 0, "fc_far(far%u, n, left%u, thread != 0);", r, r);
         if (!g->cls->cuda.staged)
-            FC_EACH_REDUCTION(g, 0, "const red%u before%u = left%u[0];", r, r, r);
+            FC_EACH_REDUCTION(g, 0, "const red%u before%u = left%u[0]%s;", r, r, r,
+                              g->cls->cuda.columns ? ".c[0]" : "");
     } else {
         FC_EACH_REDUCTION(g, 0, "const red%u before%u = fc_sum(far%u, n, red%u_start());", r, r, r,
                           r);
@@ -114,7 +118,7 @@ void fc_cuda_scan_stage(fc_cuda_gen *g) {
         fc_cuda_line(&g->t, "%sfc_staged<of%u, %s> stage%u[%u];",
                      down ? "" : "alignas(16) __shared__ ", r,
                      fc_cuda_red_result_type(g, r, (char[16]){0}), r,
-                     down ? (unsigned)FC_RUN : fc_cuda_scan_tile(g->cls));
+                     down ? (unsigned)FC_RUN * g->cls->vector : fc_cuda_scan_tile(g->cls));
     }
 }
 
@@ -185,13 +189,16 @@ static void four(fc_cuda_gen *g, const char *format) {
     fc_cuda_line(&g->t, "}");
 }
 
-/* The runs of a thread, element by element; with the results in place of the elements. */
+/* The runs of a thread, one behind the other or of columns side by side, element by element; with
+ * the results in place of the elements. */
 static void along_the_runs(fc_cuda_walk *w, bool results) {
     fc_cuda_gen *g = w->in.g;
     fc_cuda_text *t = &g->t;
-    const unsigned runs = fc_cuda_scan_runs(g->cls);
-    const bool tested = tests_elements(g);
-    if (!results) {
+    const bool tested = tests_elements(g), down = g->cls->cuda.columns;
+    const unsigned runs = down ? g->cls->vector : fc_cuda_scan_runs(g->cls);
+    if (!results && down) {
+        FC_EACH_REDUCTION(g, 0, "columns%u run%u, left%u[1];", r, r, r);
+    } else if (!results) {
         FC_EACH_REDUCTION(g, 0, "red%u run%u[%u], left%u[%u];", r, r, runs, r, runs);
         FC_EACH_REDUCTION(g, 0, "left%u[0] = red%u_start();", r, r);
     }
@@ -199,14 +206,18 @@ static void along_the_runs(fc_cuda_walk *w, bool results) {
     fc_cuda_line(t, "for (int run = 0; run < %u; run++) {", runs);
     FC_EACH_REDUCTION(g, 0, "red%u w%u = red%u_start();", r, r, r);
     if (results) {
-        FC_EACH_REDUCTION(g, 0, "const red%u before%u = left%u[run];", r, r, r);
+        FC_EACH_REDUCTION(g, 0, "const red%u before%u = left%u[%s];", r, r, r,
+                          down ? "0].c[run" : "run");
         if (has_records(g))
-            fc_cuda_line(t, "const bool first_run = n == 0 && thread == 0 && run == 0;");
+            fc_cuda_line(t, "const bool first_run = n == 0 && thread == 0%s;",
+                         down ? "" : " && run == 0");
+    } else if (down) {
+        FC_EACH_REDUCTION(g, 0, "left%u[0].c[run] = w%u;", r, r);
     }
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int u = 0; u < %d; u += 4) {", FC_RUN);
-    if (g->cls->cuda.columns) {
-        FC_EACH_REDUCTION(g, 0, "const int at%u = u;", r);
+    if (down) {
+        FC_EACH_REDUCTION(g, 0, "const int at%u = run * %d + u;", r, FC_RUN);
     } else {
         FC_EACH_REDUCTION(g, 0,
                           "const int at%u = fc_stage_at(stage%u, ((int)thread * %u + run) * %d + "
@@ -220,7 +231,10 @@ static void along_the_runs(fc_cuda_walk *w, bool results) {
     }
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int e = 0; e < 4; e++) {");
-    fc_cuda_line(t, "const ix k = begin + run * %d + u + e;", FC_RUN);
+    if (down)
+        fc_cuda_line(t, "const ix k = begin + u + e;");
+    else
+        fc_cuda_line(t, "const ix k = begin + run * %d + u + e;", FC_RUN);
     if (tested) fc_cuda_line(t, "if (k < end) {");
     if (results) {
         fc_cuda_declare_results(g, 0);
@@ -235,7 +249,7 @@ static void along_the_runs(fc_cuda_walk *w, bool results) {
     fc_cuda_line(t, "}");
     if (results) four(g, "stage%u[at%u ^ e].y = y%u[e];");
     fc_cuda_line(t, "}");
-    if (!results) FC_EACH_REDUCTION(g, 0, "run%u[run] = w%u;", r, r);
+    if (!results) FC_EACH_REDUCTION(g, 0, "run%u%s = w%u;", r, down ? ".c[run]" : "[run]", r);
     fc_cuda_line(t, "}");
 }
 
@@ -299,7 +313,7 @@ static void columns_staged(fc_cuda_walk *w) {
         return;
     }
     char next[32];
-    snprintf(next, sizeof next, "begin + %d", FC_CUDA_SCAN_DOWN * FC_RUN);
+    snprintf(next, sizeof next, "begin + %u", fc_cuda_scan_down(w->in.g->cls) * FC_RUN);
     fc_cuda_scan_stage(w->in.g);
     compute_run(w, false);
     read_run(w, next);

@@ -419,7 +419,8 @@ static void clear(fc_cuda_walk *w, const fc_loop *n) {
         if (g->cls->cuda.block_rows) { /* a level a lane */
             FC_EACH_REDUCTION(g, 0, "red%u far%u = red%u_start();", r, r, r);
         } else {
-            FC_EACH_REDUCTION(g, 0, "red%u far%u[%d];", r, r, LEVELS);
+            FC_EACH_REDUCTION(g, 0, "%s%u far%u[%d];", g->cls->cuda.columns ? "columns" : "red", r,
+                              r, LEVELS);
         }
         break;
     case FC_CUDA_OUTER: fc_columns_clear(&w->o, n->phase); break;
@@ -621,6 +622,7 @@ static fc_cuda_group group_of(const fc_cuda_gen *g) {
         gr.own = gr.wide = false;
     } else if (kind == FC_CUDA_SCAN) {
         gr.own = gr.lanes = false;
+        gr.across = gr.whole = g->cls->cuda.columns && g->cls->vector > 1;
     } else if (kind == FC_CUDA_OUTER) {
         gr.own = false;
         gr.across = gr.whole = true;

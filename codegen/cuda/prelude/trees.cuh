@@ -175,7 +175,19 @@ template <typename R> FC_INLINE void fc_keep(R &kept, R x, unsigned int n) {
 }
 
 //@ scan_columns
-// The same where a warp has 32 columns, and the N warps of a block a run of each. `tree`: 32 * N places.
+// The same for N neighbouring columns of a thread
+template <typename R, int N>
+struct alignas(R) alignas(sizeof(R) * N % 16 == 0 ? 16 : sizeof(R) * N % 8 == 0 ? 8 : 1) fc_columns {
+    R c[N];
+};
+template <typename R, int N>
+FC_INLINE fc_columns<R, N> fc_join(const fc_columns<R, N> &a, const fc_columns<R, N> &b) {
+    fc_columns<R, N> r;
+#pragma unroll
+    for (int i = 0; i < N; i++) r.c[i] = fc_join(a.c[i], b.c[i]);
+    return r;
+}
+// where the lanes of a warp have columns, and the N warps of a block a run of each. `tree`: 32 * N places.
 template <int N, typename R> FC_INLINE R fc_grow_columns(const R &run, R &left, R *tree) {
     const unsigned int t = threadIdx.x / 32;
     R kept[N];

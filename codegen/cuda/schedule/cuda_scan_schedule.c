@@ -9,6 +9,7 @@ enum { TREE_BYTES = 40 << 10 };                    /* of shared memory */
 enum { SHARED_BYTES = 47 << 10, FAR_LEVELS = 20 };
 enum { LONG_COLUMN = 128, FEW_COLUMNS = 1024 }; /* elements; of an SM */
 enum { RUN_BYTES = 16, RUN_OPS = 48 };          /* of an element, to be in registers */
+enum { SIDE_BYTES = 48 };                       /* of those of a thread side by side */
 enum { LEAST_TILES = 4 };                       /* of a row that blocks share, */
 enum { FEW_ROWS = 4 };                          /* of an SM, where they do */
 enum { FULL_TILES = 6 };                        /* of an SM, at least, where they are larger */
@@ -86,8 +87,9 @@ static uint16_t threads_of(const fc_kernel *k, const fc_nest *n) {
     return (uint16_t)threads;
 }
 
-/* Whether a thread has registers for a run of a column, and for what is read for the next. */
-static bool run_fits(const fc_kernel *k) {
+/* Whether a thread has registers for a run of each of n columns, and for what is read for the next.
+ */
+static bool runs_fit(const fc_kernel *k, unsigned n) {
     unsigned bytes = (unsigned)staged_bytes(k);
     uint32_t ops, heavy;
     fc_kernel_cost(k, &ops, &heavy);
@@ -95,7 +97,23 @@ static bool run_fits(const fc_kernel *k) {
         const unsigned each = fc_cuda_bytes(k, a);
         if (fc_cuda_is_memory(k, a)) bytes += each > 4 ? each : 4;
     }
-    return bytes <= RUN_BYTES && ops <= RUN_OPS && heavy <= 2;
+    return bytes <= RUN_BYTES && bytes * n <= SIDE_BYTES && ops * n <= RUN_OPS && heavy * n <= 2;
+}
+
+/* How many columns a thread takes side by side, so that DRAM is read and written in longer pieces:
+ * as many as leave a block for each SM. */
+static unsigned columns_side_by_side(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                     const fc_class *cls, uint32_t align) {
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (k->accesses.at[a].level != FC_POINT ||
+            (fc_cuda_is_memory(k, a) && fc_class_move(cls, a, n->np - 1) == FC_MOVE_ANY))
+            return 1;
+    for (unsigned v = 4; v > 1; v /= 2)
+        if (n->extent[n->np - 1] % v == 0 && runs_fit(k, v) &&
+            8 * n->rows >= (int64_t)7 * m->sm_count * 32 * v &&
+            fc_cuda_can_be_wide(k, n, cls, n->np - 1, v, align))
+            return v;
+    return 1;
 }
 
 /* Whether all that is read and written takes vectors of four neighbours. */
@@ -135,7 +153,11 @@ void fc_cuda_scan_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     cls->cuda.staged = cls->cuda.block_rows && stage_fits(k, FC_CUDA_SCAN_TILE);
     cls->cuda.columns = !along && n->count >= LONG_COLUMN &&
                         n->rows < (int64_t)FEW_COLUMNS * m->sm_count && trees_fit(k);
-    if (cls->cuda.columns) cls->cuda.staged = run_fits(k);
+    if (cls->cuda.columns) cls->cuda.staged = runs_fit(k, 1);
+    if (cls->cuda.columns && cls->cuda.staged) {
+        cls->vector = (uint8_t)columns_side_by_side(m, k, n, cls, align);
+        cls->aligned = cls->vector > 1;
+    }
     if (cls->cuda.block_rows && cls->cuda.staged && four_at_once(k, n, cls, align)) {
         cls->vector = 4;
         cls->aligned = true;
@@ -146,7 +168,7 @@ void fc_cuda_scan_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     }
     if (cls->cuda.block_rows) cls->cuda.team = threads_of(k, n);
     l->grid[0] = (uint64_t)fc_ceil_div(n->rows, cls->cuda.block_rows ? 1
-                                                : cls->cuda.columns  ? FC_CUDA_SCAN_COLUMNS
+                                                : cls->cuda.columns  ? fc_cuda_scan_columns(cls)
                                                                      : FC_CUDA_THREADS);
     l->block[0] = fc_cuda_scan_threads(cls);
 }
