@@ -209,12 +209,12 @@ FC_TEST(scan, cuda_looks_back) {
 /* Down columns, of which a thread takes four, two or one; the last block and the last runs are not
  * whole. */
 FC_TEST(scan, cuda_columns) {
-    enum { MOST = 300 * 452 };
+    enum { MOST = 1000 * 226 };
     static const struct {
         int64_t shape[2];
-        unsigned side;
-    } cases[] = {{{300, 452}, 4},  {{128, 512}, 4}, {{200, 454}, 2},
-                 {{1000, 226}, 2}, {{140, 451}, 1}, {{140, 60}, 1}};
+        unsigned side, down; /* runs */
+    } cases[] = {{{300, 452}, 4, 4}, {{128, 512}, 4, 4},  {{200, 454}, 2, 8},  {{1000, 226}, 2, 8},
+                 {{140, 451}, 1, 8}, {{140, 120}, 1, 16}, {{1000, 60}, 1, 32}, {{200, 1100}, 4, 8}};
     fake_machine m;
     fc_fixture f;
     if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
@@ -223,9 +223,9 @@ FC_TEST(scan, cuda_columns) {
     if (!fc_fixture_open(&f, "cuda")) FC_FAIL("no device behind the fake driver");
     fc_node x = gbin(&f.g, "x", FUSEC_F32, 2, gbd(&f.g, "n"), gbd(&f.g, "m"), 0);
     fc_build_output(&f.g, "y", fc_build_scan(&f.g, FC_OP_sum, x, 0, false, false));
-    float *in = malloc(2 * MOST * 2 * sizeof *in), *out = in + 2 * MOST;
+    float *in = malloc(2 * MOST * sizeof *in), *out = in + MOST;
     fc_rng r = {7};
-    for (int64_t i = 0; i < 2 * MOST; i++) in[i] = (float)(int32_t)fc_random(&r) * 0x1p-31f;
+    for (int64_t i = 0; i < MOST; i++) in[i] = (float)(int32_t)fc_random(&r) * 0x1p-31f;
     fc_program *p = fc_fixture_compile(&f);
     for (size_t i = 0; p && i < FC_COUNT(cases); i++) {
         const int64_t n = cases[i].shape[0], columns = cases[i].shape[1];
@@ -246,6 +246,7 @@ FC_TEST(scan, cuda_columns) {
         }
         FC_EXPECT_OK(fc_bound_get(p, 1, &from, 0, NULL, 64, FC_FULL_CODE, &b, &f.e), &f.e);
         if (b) FC_EXPECT_EQ_I64(b->steps[0].cls.vector, cases[i].side);
+        if (b) FC_EXPECT_EQ_I64(b->steps[0].cls.cuda.team, 32 * cases[i].down);
         if (b) fc_bound_release(p, b);
         FC_UNTRACE();
     }

@@ -16,19 +16,17 @@ enum {
 };                           /* elements of a row that a block scans at once, at most */
 enum { FC_CUDA_LINE = 128 }; /* bytes that DRAM, caches and bulk copies move at once */
 
+/* Threads of a block that scans, and elements of a row that it scans at once. */
+static inline unsigned fc_cuda_scan_threads(const fc_class *cls) {
+    return cls->cuda.block_rows || cls->cuda.columns ? cls->cuda.team : (unsigned)FC_CUDA_THREADS;
+}
 /* Of a block that goes down columns: how many it has, `vector` of a thread side by side, and how
  * many runs of each, one below the other. */
 static inline unsigned fc_cuda_scan_columns(const fc_class *cls) {
     return 32u * cls->vector;
 }
 static inline unsigned fc_cuda_scan_down(const fc_class *cls) {
-    return cls->vector > 2 ? 4 : 8;
-}
-/* Threads of a block that scans, and elements of a row that it scans at once. */
-static inline unsigned fc_cuda_scan_threads(const fc_class *cls) {
-    return cls->cuda.block_rows ? cls->cuda.team
-           : cls->cuda.columns  ? 32 * fc_cuda_scan_down(cls)
-                                : (unsigned)FC_CUDA_THREADS;
+    return fc_cuda_scan_threads(cls) / 32;
 }
 /* Runs of a thread, neighbours. */
 static inline unsigned fc_cuda_scan_runs(const fc_class *cls) {

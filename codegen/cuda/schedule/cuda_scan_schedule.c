@@ -28,10 +28,10 @@ static bool along_rows(const fc_kernel *k, const fc_nest *n, const fc_class *cls
 }
 
 /* Whether the trees of a block have room in its shared memory. */
-static bool trees_fit(const fc_kernel *k) {
+static bool trees_fit(const fc_kernel *k, size_t threads) {
     size_t bytes = 0;
     for (size_t r = 0; r < k->reductions.len; r++) bytes += fc_cuda_red_bytes(&k->reductions.at[r]);
-    return bytes * 2 * FC_CUDA_THREADS <= TREE_BYTES;
+    return bytes * 2 * threads <= TREE_BYTES;
 }
 
 /* Bytes of an element in shared memory, or of its result, of all reductions. */
@@ -145,14 +145,29 @@ static void back_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest
     l->tickets = (uint32_t)back_tickets(k, n, tile);
 }
 
+/* Threads of a block that goes down columns. What an SM has on its way should come to 32 KiB: that
+ * takes 16 runs of 32 columns, or as many of more, where it has one block; of several blocks, fewer
+ * each. More bring nothing, but for many blocks of few large threads. */
+static uint16_t threads_down(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
+                             int64_t blocks) {
+    const unsigned v = cls->vector;
+    unsigned down = v > 1 ? 16 / v : 8;
+    if (v == 4 && blocks > 2 * m->sm_count) down = 8;
+    if (v == 1 && cls->cuda.staged)
+        while (down < 32 && blocks * down <= 8 * m->sm_count && trees_fit(k, 64 * (size_t)down))
+            down *= 2;
+    return (uint16_t)(32 * down);
+}
+
 void fc_cuda_scan_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                            uint32_t align, fc_class *cls, fc_launch *l) {
     const bool along = along_rows(k, n, cls);
     cls->cuda.kind = FC_CUDA_SCAN;
-    cls->cuda.block_rows = along && n->count > SHORT_ROW && trees_fit(k);
+    cls->cuda.block_rows = along && n->count > SHORT_ROW && trees_fit(k, FC_CUDA_THREADS);
     cls->cuda.staged = cls->cuda.block_rows && stage_fits(k, FC_CUDA_SCAN_TILE);
     cls->cuda.columns = !along && n->count >= LONG_COLUMN &&
-                        n->rows < (int64_t)FEW_COLUMNS * m->sm_count && trees_fit(k);
+                        n->rows < (int64_t)FEW_COLUMNS * m->sm_count &&
+                        trees_fit(k, FC_CUDA_THREADS);
     if (cls->cuda.columns) cls->cuda.staged = runs_fit(k, 1);
     if (cls->cuda.columns && cls->cuda.staged) {
         cls->vector = (uint8_t)columns_side_by_side(m, k, n, cls, align);
@@ -167,6 +182,8 @@ void fc_cuda_scan_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
         return;
     }
     if (cls->cuda.block_rows) cls->cuda.team = threads_of(k, n);
+    if (cls->cuda.columns)
+        cls->cuda.team = threads_down(m, k, cls, fc_ceil_div(n->rows, fc_cuda_scan_columns(cls)));
     l->grid[0] = (uint64_t)fc_ceil_div(n->rows, cls->cuda.block_rows ? 1
                                                 : cls->cuda.columns  ? fc_cuda_scan_columns(cls)
                                                                      : FC_CUDA_THREADS);
