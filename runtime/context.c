@@ -293,10 +293,11 @@ fusec_status fc_context_device(fc_context *c, const char *name, fc_device **out,
 
 fusec_status fc_context_memory(fc_context *c, fc_device *d, fc_stream s, size_t bytes, void **out,
                                fc_error *e) {
-    fc_error first = {0};
+    fc_error first;
+    first.code = FUSEC_OK; /* not the text, which is long */
     fusec_status r = d->ops->alloc(d, s, bytes, out, &first);
     if (r == FUSEC_OUT_OF_MEMORY && fc_kcache_drop_idle(c, d)) {
-        first = (fc_error){0};
+        first.code = FUSEC_OK;
         r = d->ops->alloc(d, s, bytes, out, &first);
     }
     return r ? fc_fail(e, r, "%s", first.message) : FUSEC_OK;

@@ -203,7 +203,8 @@ static fusec_status ask(fc_host_job *j, fc_error *e) {
 static void run_tasks(void *arg, int64_t begin, int64_t end) {
     fc_host_job *j = arg;
     const int64_t last = (end - 1) * j->unit;
-    fc_error e = {0};
+    fc_error e;
+    e.code = FUSEC_OK; /* not the text, which is long */
     if (j->device && atomic_load_explicit(&j->failed, memory_order_relaxed)) return;
     fusec_status s = j->device && pthread_equal(j->caller, pthread_self()) ? ask(j, &e) : FUSEC_OK;
     if (!s)

@@ -44,9 +44,9 @@ typedef struct fc_planned {
     uint64_t hash;
     struct fc_free_size *free; /* sizes that no input binds */
     uint32_t nfree;
-    uint64_t used; /* for eviction */
-    uint32_t refs; /* evaluations that use it now */
-    bool cached;   /* false: goes away with the last reference */
+    uint64_t used;    /* for eviction */
+    atomic_uint refs; /* evaluations that use it now; from none to one under the lock */
+    bool cached;      /* false: goes away with the last reference */
 } fc_planned;
 
 typedef struct fc_plans {

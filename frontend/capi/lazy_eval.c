@@ -352,19 +352,23 @@ static fusec_status new_result(fusec_context *c, work *w, const fusec_lazy *v, v
     return FUSEC_OK;
 }
 
+static fusec_status take_output(fusec_context *c, size_t i, const fusec_tensor *into, fc_tensor *t,
+                                fc_error *e) {
+    char name[24];
+    snprintf(name, sizeof name, "%zu", i);
+    return fc_take_tensor(c->device, "output", name, into, true, t, e);
+}
+
 static fusec_status take_outputs(fusec_context *c, work *w, const fusec_tensor *into, void *stream,
                                  fc_error *e) {
     const size_t n = w->roots.len;
     if (!fc_reserve(&c->alloc, &w->out, n + 1) || !fc_reserve(&c->alloc, &w->results, n + 1))
         return fc_oom(e);
-    for (size_t i = 0; i < n; i++) {
-        char name[24];
-        snprintf(name, sizeof name, "%zu", i);
+    for (size_t i = 0; i < n; i++)
         if (into)
-            FC_TRY(fc_take_tensor(c->device, "output", name, &into[i], true, &w->out.at[i], e));
+            FC_TRY(take_output(c, i, &into[i], &w->out.at[i], e));
         else
             FC_TRY(new_result(c, w, w->roots.at[i], stream, &w->out.at[i], e));
-    }
     return FUSEC_OK;
 }
 
@@ -403,12 +407,12 @@ static void keep_results(fusec_context *c, work *w) {
     unlock(c);
 }
 
-/* The plan of what has to be computed: found by its key, or made. Inputs are held from then on. */
+/* The plan of what has to be computed: found by its key, or made. Inputs are held from then on.
+ * Comes with the lock, and gives it up. */
 static fusec_status plan(fusec_context *c, work *w, fc_planned **out, fc_error *e) {
     fc_planned *p = NULL;
     fusec_graph *g = NULL;
     fusec_status s = FUSEC_OK;
-    lock(c);
     if (!make_key(c, w)) s = fc_oom(e);
     if (!s) p = fc_plans_find(c, &w->key);
     if (!s && !p) {
@@ -425,12 +429,10 @@ static fusec_status plan(fusec_context *c, work *w, fc_planned **out, fc_error *
     return s;
 }
 
+/* Comes with the lock, and gives it up. */
 static fusec_status compute(fusec_context *c, work *w, const fusec_tensor *into, void *stream,
                             fc_error *e) {
     fc_planned *p = NULL;
-    size_t operands = 0; /* that may go when the values are computed */
-    for (size_t i = 0; i < w->roots.len; i++) operands += w->roots.at[i]->most_ops;
-    if (!fc_reserve(&c->alloc, &w->gone, operands)) return fc_oom(e);
     fusec_status s = plan(c, w, &p, e);
     if (!s) s = run(c, w, p, into, stream, e);
     if (!s && !into) keep_results(c, w);
@@ -440,12 +442,13 @@ static fusec_status compute(fusec_context *c, work *w, const fusec_tensor *into,
 
 /* ---- the public functions -------------------------------------------------------------------- */
 
+/* Under the lock. */
 static work *take_work(fusec_context *c) {
-    lock(c);
     work *w = c->lazy.work;
-    if (w) c->lazy.work = w->next;
-    unlock(c);
-    if (!w && (w = fc_calloc(&c->alloc, 1, sizeof *w))) w->key.alloc = &c->alloc;
+    if (w)
+        c->lazy.work = w->next;
+    else if ((w = fc_calloc(&c->alloc, 1, sizeof *w)))
+        w->key.alloc = &c->alloc;
     return w;
 }
 
@@ -465,12 +468,26 @@ static void give_work(fusec_context *c, work *w) {
 
 /* What has to be computed: each value once, without `into` only what is not there. */
 static bool find_roots(fusec_context *c, work *w, fusec_lazy *const *v, int n, bool into) {
+    size_t operands = 0; /* that may go when the values are computed */
     for (int i = 0; i < n; i++) {
         bool skip = !into && (held(v[i]) || v[i]->op == FC_OP_CONST);
         for (size_t k = 0; !into && !skip && k < w->roots.len; k++) skip = w->roots.at[k] == v[i];
-        if (!skip && !fc_push(&c->alloc, &w->roots, v[i])) return false;
+        if (skip) continue;
+        if (!fc_push(&c->alloc, &w->roots, v[i])) return false;
+        operands += v[i]->most_ops;
     }
-    return true;
+    return fc_reserve(&c->alloc, &w->gone, operands);
+}
+
+/* With the lock, if it is not NULL: an evaluation's work, whose roots are found. */
+static work *begin(fusec_context *c, fusec_lazy *const *v, int n, bool into, fc_error *e) {
+    lock(c);
+    work *w = take_work(c);
+    if (w && find_roots(c, w, v, n, into)) return w;
+    unlock(c);
+    if (w) give_work(c, w);
+    fc_oom(e);
+    return NULL;
 }
 
 static fusec_status eval(fusec_lazy *const *v, int n, const fusec_tensor *into, void *stream,
@@ -478,10 +495,13 @@ static fusec_status eval(fusec_lazy *const *v, int n, const fusec_tensor *into, 
     fc_device *d;
     fusec_context *c = v[0]->ctx;
     FC_TRY(fc_open_device(c, &d, e));
-    work *w = take_work(c);
-    if (!w) return fc_oom(e);
-    fusec_status s = find_roots(c, w, v, n, into != NULL) ? FUSEC_OK : fc_oom(e);
-    if (!s && w->roots.len) s = compute(c, w, into, stream, e);
+    fusec_status s = FUSEC_OK;
+    work *w = begin(c, v, n, into != NULL, e);
+    if (!w) return e->code;
+    if (w->roots.len)
+        s = compute(c, w, into, stream, e);
+    else
+        unlock(c);
     give_work(c, w);
     return s;
 }
@@ -509,11 +529,10 @@ static fusec_status explain(fusec_lazy *const *v, int n, unsigned flags, char **
     bool from_host = false;
     fusec_context *c = v[0]->ctx;
     FC_TRY(fc_open_device(c, &d, e));
-    work *w = take_work(c);
-    if (!w) return fc_oom(e);
     /* with `into` what is there already counts, too: there is always something to explain */
-    fusec_status s = find_roots(c, w, v, n, true) ? FUSEC_OK : fc_oom(e);
-    if (!s) s = plan(c, w, &p, e);
+    work *w = begin(c, v, n, true, e);
+    if (!w) return e->code;
+    fusec_status s = plan(c, w, &p, e);
     if (!s) s = take_inputs(c, w, NULL, &from_host, e);
     if (!s) s = take_sizes(c, w, p, e);
     if (!s) {

@@ -205,13 +205,19 @@ static fusec_status ask(fusec_graph *g, int op, const fusec_attr *a, int n, fuse
     return fc_known_shape(g, made, out->shape, NULL, e);
 }
 
-fusec_status fc_lazy_infer(fusec_context *c, int op, const fusec_attr *a, int n,
-                           fusec_lazy *const *src, fc_lazy_type *out) {
+/* Apart, as the text of an error is longer than all that the short way writes. */
+static fusec_status infer_long(fusec_context *c, int op, const fusec_attr *a, int n,
+                               fusec_lazy *const *src, fc_lazy_type *out) {
     fc_error e = {0};
-    if (fc_lazy_infer_short(c, op, a, n, src, out)) return FUSEC_OK;
     fusec_graph *g = fc_lazy_take_graph(c);
     if (!g) return FUSEC_OUT_OF_MEMORY;
     const fusec_status s = ask(g, op, a, n, src, out, &e);
     fc_lazy_give_graph(c, g);
     return s ? fc_report(&e) : FUSEC_OK;
+}
+
+fusec_status fc_lazy_infer(fusec_context *c, int op, const fusec_attr *a, int n,
+                           fusec_lazy *const *src, fc_lazy_type *out) {
+    return fc_lazy_infer_short(c, op, a, n, src, out) ? FUSEC_OK
+                                                      : infer_long(c, op, a, n, src, out);
 }

@@ -32,8 +32,10 @@ void fusec_lazy_retain(fusec_lazy *v) {
     if (v) atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
 }
 
+/* Who has the only reference needs no atomic step: nobody else can count. */
 static bool is_last(fusec_lazy *v) {
-    return v && atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) == 1;
+    return v && (atomic_load_explicit(&v->refs, memory_order_acquire) == 1 ||
+                 atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) == 1);
 }
 
 /* Operands may form chains of any length. */

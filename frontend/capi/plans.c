@@ -14,7 +14,7 @@ static fc_planned *find(fc_plans *t, const fc_key *k) {
         fc_planned *p = t->at[i];
         if (p->len != k->words.len || memcmp(p->key, k->words.at, p->len * sizeof *p->key) != 0)
             continue;
-        p->refs++;
+        atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
         p->used = ++t->clock;
         return p;
     }
@@ -35,7 +35,9 @@ static fc_planned *insert(fc_plans *t, fc_planned *p) {
     uint32_t at = t->len;
     if (t->len == FC_MAX_PLANS) {
         for (uint32_t i = 0; i < t->len; i++)
-            if (!t->at[i]->refs && (!old || t->at[i]->used < old->used)) old = t->at[i], at = i;
+            if (!atomic_load_explicit(&t->at[i]->refs, memory_order_acquire) &&
+                (!old || t->at[i]->used < old->used))
+                old = t->at[i], at = i;
         if (!old) return NULL; /* all are running: this one is used once */
     } else {
         t->len++;
@@ -81,7 +83,7 @@ static fusec_status plan(fusec_context *c, const fc_key *key, const fc_graph *g,
     if (!p) return fc_oom(e);
     p->hash = key->hash;
     p->len = key->words.len;
-    p->refs = 1;
+    atomic_init(&p->refs, 1);
     p->key = fc_malloc(&c->alloc, p->len * sizeof *p->key);
     if (p->key) memcpy(p->key, key->words.at, p->len * sizeof *p->key);
     fc_program_options o = {.device = d, .mode = c->runtime->config.mode};
@@ -119,10 +121,8 @@ fusec_status fc_plans_make(fusec_context *c, const fc_key *key, const fc_graph *
 
 void fc_plans_release(fusec_context *c, fc_planned *p) {
     if (!p) return;
-    pthread_mutex_lock(&c->plans.lock);
-    bool last = --p->refs == 0 && !p->cached;
-    pthread_mutex_unlock(&c->plans.lock);
-    if (last) destroy(c, p);
+    const bool cached = p->cached; /* the table's: once no one uses it, it may go at any time */
+    if (atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) == 1 && !cached) destroy(c, p);
 }
 
 void fc_plans_free(fusec_context *c) {

@@ -204,41 +204,47 @@ static int device_of(int n, const fx_operand *p) {
     return count ? fx_device_of(count, arrays) : fx_new_on();
 }
 
+/* A number as a value of the dtype it is computed in. */
+static fusec_status number_as(fusec_context *ctx, const fx_operand *p, uint8_t dtype,
+                              fusec_lazy **v) {
+    if (p->kind == FX_INT && dtype != FUSEC_BOOL && !fx_int_fits(dtype, p->i)) {
+        char text[96];
+        snprintf(text, sizeof text, "Python integer %lld out of bounds for %s", (long long)p->i,
+                 fx_dtype_name(dtype));
+        fx_raise_text("literal-range", text);
+        return FUSEC_LITERAL_RANGE;
+    }
+    const fusec_status s = number_of(ctx, p, dtype, v);
+    if (s) fx_raise(s);
+    return s;
+}
+
+/* Arrays are held by their objects: no other thread of the interpreter runs before the operation
+ * has its own references. */
 fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype) {
-    fusec_lazy *v[3] = {NULL, NULL, NULL};
-    fusec_status s = FUSEC_OK;
-    fx_array *r = NULL;
+    fusec_lazy *v[3], *numbers[3] = {NULL, NULL, NULL};
+    fx_array *moved[3] = {NULL, NULL, NULL}, *r = NULL;
     const int device = device_of(n, p);
     fusec_context *ctx = device < 0 ? NULL : fx_context(device);
     if (!ctx) return NULL;
     const bool select = fx_rows[row].rule == FX_RULE_SELECT;
-    for (int i = 0; i < n && !s; i++) {
-        const uint8_t t = select && i == 0 ? FUSEC_BOOL : dtype;
-        if (p[i].kind == FX_ARRAY && p[i].a->device != device) {
-            fx_array *there = fx_scalar_on(device, p[i].a);
-            if (!there) s = FUSEC_INVALID;
-            if (there) v[i] = fx_lazy_hold(there);
-            Py_XDECREF((PyObject *)there);
-            continue;
-        }
+    bool ok = true;
+    for (int i = 0; i < n && ok; i++)
+        if (p[i].kind == FX_ARRAY && p[i].a->device != device)
+            ok = (moved[i] = fx_scalar_on(device, p[i].a)) != NULL;
+    for (int i = 0; i < n && ok; i++) {
         if (p[i].kind == FX_ARRAY) {
-            v[i] = fx_lazy_hold(p[i].a);
-            continue;
+            v[i] = moved[i] ? moved[i]->lazy : p[i].a->lazy;
+        } else {
+            ok = !number_as(ctx, &p[i], select && i == 0 ? FUSEC_BOOL : dtype, &numbers[i]);
+            v[i] = numbers[i];
         }
-        if (p[i].kind == FX_INT && t != FUSEC_BOOL && !fx_int_fits(t, p[i].i)) {
-            char text[96];
-            snprintf(text, sizeof text, "Python integer %lld out of bounds for %s",
-                     (long long)p[i].i, fx_dtype_name(t));
-            fx_raise_text("literal-range", text);
-            s = FUSEC_LITERAL_RANGE;
-        } else
-            s = number_of(ctx, &p[i], t, &v[i]);
     }
-    if (!s)
-        r = op(device, fx_op_of_row[row], n, v, NULL);
-    else
-        fx_raise(s);
-    for (int i = 0; i < n; i++) fusec_lazy_release(v[i]);
+    if (ok) r = op(device, fx_op_of_row[row], n, v, NULL);
+    for (int i = 0; i < n; i++) {
+        if (numbers[i]) fusec_lazy_release(numbers[i]);
+        Py_XDECREF((PyObject *)moved[i]);
+    }
     return r;
 }
 
@@ -533,13 +539,13 @@ static PyObject *evaluate(PyObject *module, PyObject *arrays) {
     const Py_ssize_t n = PyTuple_Size(arrays);
     (void)module;
     if (n < 0 || !can_evaluate(arrays, n)) return NULL;
-    fusec_lazy **v = PyMem_Malloc(((size_t)n + 1) * sizeof *v);
-    if (!v) return PyErr_NoMemory();
+    fusec_lazy *few[4], **v = few;
+    if (n > 4 && !(v = PyMem_Malloc((size_t)n * sizeof *v))) return PyErr_NoMemory();
     for (Py_ssize_t i = 0; i < n; i++) v[i] = fx_lazy_hold((fx_array *)PyTuple_GetItem(arrays, i));
     fusec_status s;
     Py_BEGIN_ALLOW_THREADS s = n ? fusec_lazy_eval(v, (int)n, NULL, NULL) : FUSEC_OK;
     for (Py_ssize_t i = 0; i < n; i++) fusec_lazy_release(v[i]);
-    Py_END_ALLOW_THREADS PyMem_Free(v);
+    Py_END_ALLOW_THREADS if (v != few) PyMem_Free(v);
     drop_returned();
     return s ? fx_raise(s) : Py_NewRef(Py_None);
 }
