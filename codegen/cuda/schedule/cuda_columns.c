@@ -69,8 +69,11 @@ static unsigned outer_vector(const fc_kernel *k, const fc_nest *n, const fc_clas
  * that run together read what lies close together, and smaller arrays still fill the machine. */
 typedef struct outer_way {
     int64_t runs, blocks_per_sm;
+    unsigned width; /* of a block, in bytes, an element a thread; 0: outer_across says */
 } outer_way;
-static const outer_way ways[] = {{8, 15}, {4, 31}, {2, 62}};
+static const outer_way ways[] = {{8, 15, 0}, {4, 31, 0}, {2, 62, 0}};
+/* Of an array for which there are fewer blocks than SMs: a sector of memory and a run a thread. */
+static const outer_way narrow = {1, 2, 32};
 enum { LEAST_BLOCKS_PER_SM = 6, TURNED_BLOCKS_PER_SM = 31, WHOLE_BLOCKS_PER_SM = 62 };
 
 typedef struct cut {
@@ -106,6 +109,15 @@ static int64_t outer_across(const fc_machine *m, const fc_kernel *k, const fc_ne
     return x;
 }
 
+static int64_t narrow_across(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                             unsigned width) {
+    const unsigned widest = widest_across(k, n, cls);
+    const int64_t most = fc_cuda_pow2_up(n->rows < 4 ? 4 : n->rows);
+    int64_t x = widest ? width / widest : width;
+    if (x < 4) x = 4;
+    return x < most ? x : most;
+}
+
 /* Whether the threads have so few runs that all levels of their counters may be registers. Of full
  * ones the numbers of elements are known. */
 static bool is_near(const fc_kernel *k, const fc_class *cls, int64_t runs, bool full) {
@@ -122,7 +134,8 @@ static cut cut_rows(const fc_machine *m, const fc_kernel *k, const fc_nest *n, c
                     bool can_split, const outer_way *w) {
     const int64_t runs = fc_ceil_div(n->count, fc_run_of(k)), units = n->rows / cls->vector;
     int64_t each = w->blocks_per_sm;
-    cut c = {.x = outer_across(m, k, n, cls, can_split, w->runs)};
+    cut c = {.x = w->width ? narrow_across(k, n, cls, w->width)
+                           : outer_across(m, k, n, cls, can_split, w->runs)};
     c.y = FC_CUDA_THREADS / c.x;
     c.blocks = fc_ceil_div(units, c.x);
     c.turned = cls->vector > 1 && units % c.x == 0 &&
@@ -172,6 +185,10 @@ fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, con
     cut c = cut_rows(m, k, n, cls, can_split, &ways[way]);
     while (way + 1 < FC_COUNT(ways) && !fits(m, k, n, cls, &ways[way], &c))
         c = cut_rows(m, k, n, cls, can_split, &ways[++way]);
+    if (can_split && !c.turned && c.blocks * c.spans < (int64_t)m->sm_count) {
+        cls->vector = 1;
+        c = cut_rows(m, k, n, cls, can_split, &narrow);
+    }
     l->spans = c.spans;
     l->span = c.span * fc_run_of(k);
     l->block[0] = (uint32_t)c.x;
