@@ -3,12 +3,13 @@
 """12 usual models through torch.compile(backend="fusec"), next to eager: what was taken, and how far results are off.
 
     PYTHONPATH=build/python PYTHON-WITH-TORCH bench/python_models.py [MODEL...] [--train] [--double] [--time]
-        [--inductor] [--device cuda]
+        [--inductor] [--device cuda] [--kernels N]
 
 Needs torch, torchvision and transformers; weights are random. --train compares gradients, too. Results and gradients
 are compared with those of eager in float64, next to eager's own in float32: models with batch normalisation of few
 samples are so badly conditioned that both are far off. --double computes all in float64. --inductor: torch's own
-compiler, too. Prints a line of JSON for each model.
+compiler, too. --kernels: the N that take most of a call's time on the GPU, in microseconds. Prints a line of JSON for
+each model.
 """
 
 import argparse
@@ -134,17 +135,22 @@ def quartile(f, options, n=9):
     return sorted(times)[n // 4]
 
 
-def on_the_gpu(f):
-    """(milliseconds of all kernels of a call, those of the parts that were compiled, names)."""
+def on_the_gpu(f, rounds=3, calls=5):
+    """The round with the least time of: (milliseconds of all kernels of a call, of the parts that were compiled, how
+    many these are, [microseconds of a call, launches, name of each])."""
     from torch.profiler import ProfilerActivity, profile
 
-    with profile(activities=[ProfilerActivity.CUDA]) as p:
-        for _ in range(3):
-            f()
-        torch.cuda.synchronize()
-    kernels = [(e.key, e.self_device_time_total / 3e3) for e in p.key_averages() if e.self_device_time_total]
-    ours = [k for k in kernels if k[0].startswith(("fusec", "triton_"))]
-    return sum(t for _, t in kernels), sum(t for _, t in ours), len(ours)
+    found = []
+    for _ in range(rounds):
+        with profile(activities=[ProfilerActivity.CUDA]) as p:
+            for _ in range(calls):
+                f()
+            torch.cuda.synchronize()
+        each = sorted(((e.self_device_time_total / calls, e.count / calls, e.key) for e in p.key_averages()
+                       if e.self_device_time_total), reverse=True)
+        ours = [k for k in each if k[2].startswith(("fusec", "triton_"))]
+        found.append((sum(k[0] for k in each) / 1e3, sum(k[0] for k in ours) / 1e3, sum(k[1] for k in ours), each))
+    return min(found)
 
 
 def compiled(name, model, x, backend, options):
@@ -159,10 +165,13 @@ def compiled(name, model, x, backend, options):
     row[f"{name}_first_s"] = round(time.perf_counter() - t, 2)
     model.load_state_dict(state)
     if options.time:
+        run(model, f, x, options.train), time.sleep(1)  # what is compiled in the background is there
         row[f"{name}_ms"] = 1e3 * quartile(lambda: run(model, f, x, options.train), options)
         if options.device != "cpu":
-            for key, v in zip(("gpu_ms", "parts_ms", "kernels_run"), on_the_gpu(lambda: run(model, f, x, options.train))):
-                row[f"{name}_{key}"] = v
+            *sums, each = on_the_gpu(lambda: run(model, f, x, options.train))
+            row.update({f"{name}_{key}": v for key, v in zip(("gpu_ms", "parts_ms", "kernels_run"), sums)})
+            if options.kernels:
+                row[f"{name}_each"] = [(round(t, 2), n, k[:100]) for t, n, k in each[:options.kernels]]
         model.load_state_dict(state)
     return found, row
 
@@ -210,6 +219,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(MODELS))
     p.add_argument("--device", default="cpu")
+    p.add_argument("--kernels", type=int, default=0, metavar="N")
     for name in ("train", "double", "time", "inductor"):
         p.add_argument(f"--{name}", action="store_true")
     options = p.parse_args()
