@@ -124,8 +124,13 @@ def _div(x, y, rounding_mode=None):
     return x // y if rounding_mode == "floor" else fx.trunc(x / y)
 
 
+# As torch computes them: products and roots, not the power function.
+_POWERS = {3: lambda x: x * x * x, -1: lambda x: 1 / x, -2: lambda x: 1 / (x * x), 0.5: fx.sqrt, -0.5: _row("rsqrt")}
+
+
 def _pow(x, y):
-    return x**y
+    known = _POWERS.get(y) if isinstance(y, (int, float)) and fx.isdtype(x.dtype, "real floating") else None
+    return known(x) if known else x**y
 
 
 def _gelu(x, approximate="none"):
