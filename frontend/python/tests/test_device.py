@@ -325,3 +325,35 @@ def test_cupy():
     assert np.array_equal(np.asarray(fx.from_dlpack(a.T)), cupy.asnumpy(a.T))
 
 
+
+
+def _attention(q, k, v, causal):
+    s = (q @ fx.permute_dims(k, (0, 2, 1))).astype(fx.float32) * 0.125
+    if causal:
+        n, m = s.shape[1:]
+        s = fx.where(fx.arange(m)[None, :] > fx.arange(n)[:, None], -fx.inf, s)
+    e = fx.exp(s - s.max(-1, keepdims=True))
+    return (e / e.sum(-1, keepdims=True)).astype(v.dtype) @ v
+
+
+@pytest.mark.parametrize("mode", ["strict", "fast"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("shape", [(16, 1024, 1024, 64, 64), (40, 513, 700, 72, 128), (3, 4096, 9000, 16, 40),
+                                   (70, 130, 129, 33, 17), (2, 64, 50, 256, 64)])
+def test_attention_on_a_gpu(mode, causal, shape):
+    """In one launch where sizes allow it, and in three; whole tiles and not, several chunks of the tree."""
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU that torch knows")
+    h, n, m, d, c = shape
+    f = fx.jit(lambda q, k, v: _attention(q, k, v, causal), mode=mode)
+    for dtype, most in ((torch.bfloat16, 0.02), (torch.float16, 0.003)):
+        q, k, v = (torch.randn(h, a, b, device="cuda").to(dtype) for a, b in ((n, d), (m, d), (m, c)))
+        s = q.double() @ k.double().transpose(1, 2) * 0.125
+        if causal:
+            s = torch.where(torch.arange(m, device="cuda")[None, :] > torch.arange(n, device="cuda")[:, None],
+                            -torch.inf, s)
+        want = torch.softmax(s, -1) @ v.double()
+        got = f(q, k, v)
+        assert float((got.double() - want).abs().max() / want.abs().max()) < most
+        assert torch.equal(f(q, k, v), got)
