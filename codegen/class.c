@@ -2,53 +2,46 @@
 /* class.c - see class.h. */
 #include "codegen/class.h"
 
-static bool equal_choice(const fc_class *a, const fc_class *b) {
+/* The choices of `a` and `b` are the same, or code of `a` may run where `b` was chosen. */
 #define X(name)                                                                                    \
-    if (a->cuda.name != b->cuda.name) return false;
-    if (a->target == FC_TARGET_CUDA) {
-        FC_CUDA_CLASS(X)
-        return a->cuda.kind == b->cuda.kind && a->cuda.split == b->cuda.split &&
-               a->cuda.repeat == b->cuda.repeat;
-    }
-#undef X
-#define X(name)                                                                                    \
-    if (a->llvm.name != b->llvm.name) return false;
-    if (a->target == FC_TARGET_LLVM) {
-        FC_LLVM_CLASS(X)
-    }
-#undef X
+    if (a->name != b->name) return false;
+#define TESTS(name)                                                                                \
+    if (runs ? a->name > b->name : a->name != b->name) return false;
+#define SPEED(name)                                                                                \
+    if (!runs && a->name != b->name) return false;
+
+static bool match_cuda(const fc_cuda_class *a, const fc_cuda_class *b, bool runs) {
+    FC_CUDA_CLASS(X, TESTS, SPEED)
+    return a->kind == b->kind && a->split == b->split;
+}
+
+static bool match_llvm(const fc_llvm_class *a, const fc_llvm_class *b, bool runs) {
+    FC_LLVM_CLASS(X, TESTS, SPEED)
     return true;
+}
+#undef X
+#undef TESTS
+#undef SPEED
+
+/* But for `repeat`. */
+static bool match(const fc_class *a, const fc_class *b, bool runs) {
+    return a->target == b->target && a->np == b->np && a->nr == b->nr &&
+           (runs ? a->wide >= b->wide : a->wide == b->wide) && a->aligned == b->aligned &&
+           a->alike == b->alike && a->vector == b->vector && a->naccess == b->naccess &&
+           memcmp(a->move, b->move, (size_t)a->naccess * (a->np + a->nr)) == 0 &&
+           (a->target != FC_TARGET_CUDA || match_cuda(&a->cuda, &b->cuda, runs)) &&
+           (a->target != FC_TARGET_LLVM || match_llvm(&a->llvm, &b->llvm, runs));
 }
 
 bool fc_class_equal(const fc_class *a, const fc_class *b) {
-    return a->target == b->target && a->np == b->np && a->nr == b->nr && a->wide == b->wide &&
-           a->aligned == b->aligned && a->alike == b->alike && a->vector == b->vector &&
-           a->naccess == b->naccess &&
-           memcmp(a->move, b->move, (size_t)a->naccess * (a->np + a->nr)) == 0 &&
-           equal_choice(a, b);
+    return match(a, b, false) && (a->target != FC_TARGET_CUDA || a->cuda.repeat == b->cuda.repeat);
 }
 
-/* What only says how fast a text is, or that it has less to test, is let be what it is in `a`. */
 unsigned fc_class_stands_in(const fc_class *a, const fc_class *b) {
-    fc_class x = *b;
-    unsigned more = 1;
-    if (a->target != b->target) return 0;
-    x.wide |= a->wide;
-    if (a->target == FC_TARGET_CUDA) {
-        x.cuda.large = a->cuda.large;
-        x.cuda.full &= a->cuda.full;
-        x.cuda.fours &= a->cuda.fours;
-        if (b->cuda.kind == FC_CUDA_MAP) x.cuda.whole &= a->cuda.whole;
-        if (b->cuda.kind == FC_CUDA_ONE && b->cuda.repeat % a->cuda.repeat == 0) {
-            more = b->cuda.repeat / a->cuda.repeat;
-            x.cuda.repeat = a->cuda.repeat;
-        }
-    } else if (a->target == FC_TARGET_LLVM) {
-        x.llvm.stream = a->llvm.stream;
-        x.llvm.ahead = a->llvm.ahead;
-        x.llvm.one_chunk &= a->llvm.one_chunk;
-    }
-    return fc_class_equal(a, &x) ? more : 0;
+    if (!match(a, b, true)) return 0;
+    if (a->target != FC_TARGET_CUDA || a->cuda.repeat == b->cuda.repeat) return 1;
+    const bool rows = a->cuda.kind == FC_CUDA_ONE && b->cuda.repeat % a->cuda.repeat == 0;
+    return rows ? b->cuda.repeat / a->cuda.repeat : 0;
 }
 
 static void put_field(const char *name, unsigned value, fc_str *out) {
@@ -72,11 +65,11 @@ void fc_class_print_choice(const fc_class *c, fc_str *out) {
         if (c->cuda.split) fc_str_printf(out, " %s", splits[c->cuda.split]);
         if (c->cuda.repeat > 1) put_field("repeat", c->cuda.repeat, out);
 #define X(name) put_field(#name, c->cuda.name, out);
-        FC_CUDA_CLASS(X)
+        FC_CUDA_CLASS(X, X, X)
 #undef X
     } else if (c->target == FC_TARGET_LLVM) {
 #define X(name) put_field(#name, c->llvm.name, out);
-        FC_LLVM_CLASS(X)
+        FC_LLVM_CLASS(X, X, X)
 #undef X
     }
 }

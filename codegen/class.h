@@ -4,7 +4,8 @@
  * A schedule makes it from sizes, an emitter reads it, and that is all that the two share. What a
  * target chose is a struct of its own with a name for each choice; a field has one meaning, and is
  * 0 where the kind of schedule it belongs to was not chosen. Classes are compared, hashed and shown
- * as text (fc_class_print), field by field. */
+ * as text (fc_class_print), field by field. TESTS: code where it is 0 tests what need not be tested
+ * where it is 1, and may run there; SPEED: code runs where it is otherwise, only slower. */
 #ifndef FUSEC_CODEGEN_CLASS_H
 #define FUSEC_CODEGEN_CLASS_H
 
@@ -48,16 +49,16 @@ typedef enum fc_cuda_split {
 #undef X
 } fc_cuda_split;
 
-#define FC_CUDA_CLASS(X)                                                                           \
-    X(whole) /* map: inner extents are multiples of `vector`; rows fill whole groups of it */      \
-    X(full)  /* one, ring, cluster, outer: no thread lacks an element, a row or a run; flash */    \
+#define FC_CUDA_CLASS(X, TESTS, SPEED)                                                             \
+    TESTS(whole)    /* map, thread: rows are whole groups of `vector` */                           \
+    TESTS(full)     /* one, ring, cluster, outer, flash: no thread lacks an element, row or run */ \
     X(rows_of_grid) /* map: the outer axes are the grid's second direction */                      \
     X(rows_in_turn) /* the same: rows of a block, one after the other */                           \
     X(even) /* map without those: where indices count neighbours, vectors begin at multiples of */ \
             /* their length */                                                                     \
-    X(copied) /* map: blocks update copies of arrays of at most so many elements */                \
-    X(apart)  /* map with vector 1: elements of a thread, FC_CUDA_MAP_THREADS apart */             \
-    X(fours)  /* where random words are drawn: element numbers of rows begin at multiples of 4 */  \
+    X(copied)       /* map: blocks update copies of arrays of at most so many elements */          \
+    X(apart)        /* map with vector 1: elements of a thread, FC_CUDA_MAP_THREADS apart */       \
+    TESTS(fours)    /* draws: element numbers of rows begin at multiples of 4 */                   \
     X(tile_axis)    /* tile: along which the loads that are transposed lie */                      \
     X(tile_side)    /* tile: elements of its side */                                               \
     X(once)         /* thread: a row is at most one group */                                       \
@@ -93,20 +94,20 @@ typedef enum fc_cuda_split {
     X(flash_parts) /* flash: of 128 columns of the first that are made after each other */         \
     X(flash_once)  /* flash: a softmax goes through its row once */                                \
     X(roomy)       /* registers need not do for other blocks of the SM */                          \
-    X(large)       /* its arrays are more than the L2 holds */
+    SPEED(large)   /* its arrays are more than the L2 holds */
 
 /* ---- CPU ------------------------------------------------------------------------------------- */
 
 /* Of `keep`: rows have at most so many elements, of which values may be kept on the stack. */
 enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
 
-#define FC_LLVM_CLASS(X)                                                                           \
-    X(split)   /* spans of a row, partials in the workspace, joined by a second function */        \
-    X(stream)  /* contiguous point stores are non-temporal: they pass by the cache */              \
-    X(couples) /* map: pairs follow each other along the lanes: their parts are of one vector */   \
-    X(ahead)   /* loads come from beyond the cache: what is needed next is prefetched */           \
-    X(panels)  /* dot, in tiles (llvm_dot.c): operands are copied to panels */                     \
-    X(direct)  /* dot, in tiles: they are read where they are; vectors of a row of a tile, */      \
+#define FC_LLVM_CLASS(X, TESTS, SPEED)                                                             \
+    X(split)      /* spans of a row, partials in the workspace, joined by a second function */     \
+    SPEED(stream) /* contiguous point stores are non-temporal: they pass by the cache */           \
+    X(couples)   /* map: pairs follow each other along the lanes: their parts are of one vector */ \
+    SPEED(ahead) /* loads come from beyond the cache: what is needed next is prefetched */         \
+    X(panels)    /* dot, in tiles (llvm_dot.c): operands are copied to panels */                   \
+    X(direct)    /* dot, in tiles: they are read where they are; vectors of a row of a tile, */    \
     X(direct_rows) /* and its rows */                                                              \
     X(down_axis)   /* dot, in tiles: the axis of the rows */                                       \
     X(bare)        /* dot, in tiles: the sums are the result, as they are */                       \
@@ -119,19 +120,19 @@ enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
                  the outer one say what does not */                                                \
     X(tiles)  /* loads that lie along `tile_axis` go through transposed tiles */                   \
     X(tile_axis)                                                                                   \
-    X(narrow)       /* inner: rows are so short that the lanes are neighbouring rows */            \
-    X(row_elements) /* narrow: of each row, which are written out; 0: any number */                \
-    X(deep)         /* narrow: rows of any length, which are read where they are */                \
-    X(packed)       /* narrow: vectors along the rows instead of tiles, */                         \
-    X(row_vectors)  /* so many for each */                                                         \
-    X(shared)       /* narrow: rows in blocks, as loads are the same for all of a block */         \
-    X(keep)         /* inner: FC_LL_KEEP_SHORT, ... */                                             \
-    X(one_chunk)    /* inner, not narrow: no row has more than one chunk, and none is empty */     \
-    X(by_row)       /* inner, not narrow: the units of narrow, whose rows come in turn */          \
-    X(few)          /* outer: all columns are in one vector, of one or several registers */        \
-    X(wide)         /* outer: blocks of many columns, and of FC_LL_WIDE_SPAN elements */           \
-    X(along)        /* scan: the lanes are along the rows (codegen/llvm/llvm_scan.c) */            \
-    X(brief)        /* what is joined is joined in one way, however many there are */
+    X(narrow)        /* inner: rows are so short that the lanes are neighbouring rows */           \
+    X(row_elements)  /* narrow: of each row, which are written out; 0: any number */               \
+    X(deep)          /* narrow: rows of any length, which are read where they are */               \
+    X(packed)        /* narrow: vectors along the rows instead of tiles, */                        \
+    X(row_vectors)   /* so many for each */                                                        \
+    X(shared)        /* narrow: rows in blocks, as loads are the same for all of a block */        \
+    X(keep)          /* inner: FC_LL_KEEP_SHORT, ... */                                            \
+    TESTS(one_chunk) /* inner, not narrow: no row has more than one chunk, and none is empty */    \
+    X(by_row)        /* inner, not narrow: the units of narrow, whose rows come in turn */         \
+    X(few)           /* outer: all columns are in one vector, of one or several registers */       \
+    X(wide)          /* outer: blocks of many columns, and of FC_LL_WIDE_SPAN elements */          \
+    X(along)         /* scan: the lanes are along the rows (codegen/llvm/llvm_scan.c) */           \
+    X(brief)         /* what is joined is joined in one way, however many there are */
 
 /* ---------------------------------------------------------------------------------------------- */
 
@@ -140,10 +141,10 @@ typedef struct fc_cuda_class {
     fc_cuda_kind kind;
     fc_cuda_split split;
     uint16_t repeat; /* how many times a thread, or a team, does the same for others; at least 1 */
-    FC_CUDA_CLASS(X)
+    FC_CUDA_CLASS(X, X, X)
 } fc_cuda_class;
 typedef struct fc_llvm_class {
-    FC_LLVM_CLASS(X)
+    FC_LLVM_CLASS(X, X, X)
 } fc_llvm_class;
 #undef X
 
