@@ -41,6 +41,32 @@ void fc_dyndirs_add(fc_dyndirs *d, const char *base, const char *tail) {
     d->used += (size_t)len + 1;
 }
 
+void fc_dyndirs_add_toolkits(fc_dyndirs *d) {
+    fc_dyndirs_add(d, "/usr/local/cuda", "/lib64");
+    fc_dyndirs_add(d, "/usr/local/cuda-*", "/lib64");
+    fc_dyndirs_add(d, "/opt/cuda", "/lib64");
+}
+
+static void add_python(fc_dyndirs *d, const char *prefix, const char *packages, const char *one) {
+    const char *const folders[] = {"cu13", one};
+    for (int i = 0; i < 2; i++) {
+        char tail[100];
+        snprintf(tail, sizeof tail, "/lib/python3*/%s/nvidia/%s/lib", packages, folders[i]);
+        fc_dyndirs_add(d, prefix, tail);
+    }
+}
+
+void fc_dyndirs_add_wheels(fc_dyndirs *d, const char *package) {
+    add_python(d, fc_env("VIRTUAL_ENV"), "site-packages", package);
+    fc_dyndirs_add(d, fc_env("CONDA_PREFIX"), "/lib");
+    add_python(d, fc_env("CONDA_PREFIX"), "site-packages", package);
+    add_python(d, "/usr/local", "site-packages", package);
+    add_python(d, "/usr/local", "dist-packages", package);
+    add_python(d, "/usr", "site-packages", package);
+    add_python(d, "/opt/*/.venv", "site-packages", package);
+    add_python(d, "/opt/*", "site-packages", package);
+}
+
 static bool visit_file(const char *dir, const char *name, visit_fn visit, void *user) {
     char path[512];
     int len = snprintf(path, sizeof path, "%s/%s", dir, name);

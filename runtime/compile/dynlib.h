@@ -72,6 +72,10 @@ typedef struct fc_dyndirs {
 void fc_dyndirs_init(fc_dyndirs *d);
 /* `base` NULL or "" adds nothing (an environment variable that is not set). */
 void fc_dyndirs_add(fc_dyndirs *d, const char *base, const char *tail);
+/* Where CUDA is installed, and the wheels that bring a library of it: those of CUDA 13 in one
+ * folder, older ones in that of their package. */
+void fc_dyndirs_add_toolkits(fc_dyndirs *d);
+void fc_dyndirs_add_wheels(fc_dyndirs *d, const char *package);
 
 /* getenv, but NULL in set-user-id programs and for an empty value. */
 const char *fc_env(const char *name);

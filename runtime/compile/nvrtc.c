@@ -22,11 +22,6 @@ static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrt
 
 /* ---- finding it ---------------------------------------------------------------------------- */
 
-static void add_python(fc_dyndirs *d, const char *prefix) {
-    fc_dyndirs_add(d, prefix, "/lib/python3*/site-packages/nvidia/cu13/lib");
-    fc_dyndirs_add(d, prefix, "/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib");
-}
-
 /* A toolkit that the user points at comes before a newer one elsewhere, so it is a search of its
  * own. */
 static void chosen_dirs(fc_dyndirs *d) {
@@ -58,19 +53,9 @@ static void add_linker_path(fc_dyndirs *d) {
 static void usual_dirs(fc_dyndirs *d) {
     fc_dyndirs_init(d);
     add_linker_path(d);
-    fc_dyndirs_add(d, "/usr/local/cuda", "/lib64");
-    fc_dyndirs_add(d, "/usr/local/cuda-*", "/lib64");
-    fc_dyndirs_add(d, "/opt/cuda", "/lib64");
+    fc_dyndirs_add_toolkits(d);
     fc_dyndirs_add(d, "/usr/lib/" MULTIARCH, "");
-    add_python(d, fc_env("VIRTUAL_ENV"));
-    fc_dyndirs_add(d, fc_env("CONDA_PREFIX"), "/lib");
-    add_python(d, fc_env("CONDA_PREFIX"));
-    add_python(d, "/usr/local");
-    fc_dyndirs_add(d, "/usr/local", "/lib/python3*/dist-packages/nvidia/cu13/lib");
-    fc_dyndirs_add(d, "/usr/local", "/lib/python3*/dist-packages/nvidia/cuda_nvrtc/lib");
-    add_python(d, "/usr");
-    add_python(d, "/opt/*/.venv");
-    add_python(d, "/opt/*");
+    fc_dyndirs_add_wheels(d, "cuda_nvrtc");
     fc_dyndirs_add(d, "", "");
 }
 

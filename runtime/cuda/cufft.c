@@ -25,28 +25,13 @@ static const char *const names[] = {"libcufft.so.12", "libcufft.so.11", "libcuff
 
 /* ---- finding it ------------------------------------------------------------------------------ */
 
-static void add_python(fc_dyndirs *d, const char *prefix) {
-    fc_dyndirs_add(d, prefix, "/lib/python3*/site-packages/nvidia/cu13/lib");
-    fc_dyndirs_add(d, prefix, "/lib/python3*/site-packages/nvidia/cufft/lib");
-}
-
 static void find_dirs(fc_dyndirs *d) {
     fc_dyndirs_init(d);
     fc_dyndirs_add(d, fc_env("CUDA_HOME"), "/lib64");
     fc_dyndirs_add(d, fc_env("CUDA_PATH"), "/lib64");
     fc_dyndirs_add(d, "", "");
-    fc_dyndirs_add(d, "/usr/local/cuda", "/lib64");
-    fc_dyndirs_add(d, "/usr/local/cuda-*", "/lib64");
-    fc_dyndirs_add(d, "/opt/cuda", "/lib64");
-    add_python(d, fc_env("VIRTUAL_ENV"));
-    fc_dyndirs_add(d, fc_env("CONDA_PREFIX"), "/lib");
-    add_python(d, fc_env("CONDA_PREFIX"));
-    add_python(d, "/usr/local");
-    fc_dyndirs_add(d, "/usr/local", "/lib/python3*/dist-packages/nvidia/cu13/lib");
-    fc_dyndirs_add(d, "/usr/local", "/lib/python3*/dist-packages/nvidia/cufft/lib");
-    add_python(d, "/usr");
-    add_python(d, "/opt/*/.venv");
-    add_python(d, "/opt/*");
+    fc_dyndirs_add_toolkits(d);
+    fc_dyndirs_add_wheels(d, "cufft");
 }
 
 static bool accept(void *user, const fc_dynlib *lib, char *why, size_t why_size) {
