@@ -95,6 +95,9 @@ if(FUSEC_BUILD_TESTS AND NOT SKBUILD)
         set(fake ${CMAKE_BINARY_DIR}/bin/fake/libfake_cuda_whole.so)
         list(APPEND env FUSEC_LIBCUDA_PATH=${fake} FUSEC_NVRTC_PATH=${fake} FAKE_CUDA_EXECUTE=1)
       endif()
+      if(NOT name MATCHES "jit|process|device") # most programs run once: by the code of first calls alone
+        list(APPEND env FUSEC_TIERS=quick)
+      endif()
       if(name STREQUAL "python.habits") # what is asked is what the functions mean
         list(APPEND env FUSEC_DEVICE=interp)
       endif()

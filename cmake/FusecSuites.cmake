@@ -10,11 +10,10 @@ if(NOT status EQUAL 0)
 endif()
 string(REGEX MATCHALL "(^|\n)[A-Za-z0-9_/]+\\." suites "\n${listing}")
 # Seconds that the longest take: ctest starts them first, so that no core is left with one at the end.
-set(longest random_graphs=90 cuda_samples=60 sweep_cpu=45 sweep_reduce_cpu=40 llvm_widths=35
-  llvm_math=35 fused_as_unfused=25 trees=22 fake_cuda_every_call=12 llvm_emit=18 llvm_ops=17 cuda_rows=16
-  llvm_reductions=14 wide=14 aot=12 sweep_reduce_interp=13 repeat=13 sweep_constants_cpu=12 state=11 helper=10
-  rules_each=9 fake_cuda_every_call_of_a_gang=8 cli_typed=8 limits=6 cli=5 function_widths=5
-  cuda_emit=5)
+set(longest cuda_samples=45 random_graphs=40 llvm_widths=30 aot=30 cli_typed=28 sweep_reduce_cpu=24 sweep_cpu=22
+  aot_cuda=20 pieces=16 sweep_reduce_interp=14 fake_cuda_every_call=14 repeat=13 trees=13 cuda_rows=12 state=12
+  llvm_ops=12 llvm_known=12 wide=10 cuda_index=10 contract=10 llvm_emit=10 sort=9 limits=9 llvm_math=9 faults=8
+  fft=7 cuda_emit=7 cli_split=6 scan=6 function_widths=6 fake_cuda=6 npy=6 fold=6 complex_random=6)
 set(text "")
 foreach(suite ${suites})
   string(REGEX REPLACE "[\n.]" "" suite "${suite}")

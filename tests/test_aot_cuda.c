@@ -35,6 +35,7 @@ static void compile_driver(shell *sh) {
 }
 
 static void next_to_the_processor(const char *classes) {
+    FC_TAKE_ONE_OF(2);
     if (!fake_can_execute()) FC_SKIP("kernels can't run on this host");
     OPEN(sh);
     if (build(&sh, classes, "gpu.fuse --prefix gpu_code --arch x86-64,sm_90")) {
@@ -48,6 +49,7 @@ static void next_to_the_processor(const char *classes) {
 
 /* No usual size of a large call is left to the code that takes any. */
 FC_TEST(aot_cuda, usual_sizes_have_code_of_their_own) {
+    FC_TAKE_ONE_OF(2);
     OPEN(sh);
     if (build(&sh, "", "gpu.fuse --prefix gpu_code --arch x86-64,sm_90")) {
         compile_driver(&sh);
@@ -143,6 +145,7 @@ FC_TEST(aot_cuda, failures) {
 
 /* Cubins run on GPUs of their family that are not older, PTX on all that are not older. */
 FC_TEST(aot_cuda, the_code_for_the_gpu_is_chosen) {
+    FC_TAKE_ONE_OF(2);
     static const struct {
         const char *arch;
         bool runs;

@@ -112,10 +112,12 @@ static void type(void *arg) {
 
 /* The examples of each command. Completion is for a person's own shell and
  * folders, and left alone. Those that compile a program for many sizes and
- * processors take minutes under a sanitizer; aot.* and pack.* do less of
- * the same there. */
+ * processors take long, under a sanitizer minutes; aot.* and pack.* do less
+ * of the same. */
 static void help_examples(void *arg) {
-    const char *text = fc_commands[(size_t)(uintptr_t)arg].examples;
+    const size_t command = (size_t)(uintptr_t)arg;
+    if (command == FC_CMD_BUILD || command == FC_CMD_CACHE) FC_TAKE_ONE_OF(3);
+    const char *text = fc_commands[command].examples;
     OPEN(sh);
     EXPECT_RUN(sh, 0,
                "cp -r '%s/examples' . && cp examples/softmax.fuse my.fuse &&"

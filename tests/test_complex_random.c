@@ -178,6 +178,7 @@ static void run_campaign(void *arg) {
     fc_context *ctx = fc_rig(c->device, 2, &d);
     if (!ctx) FC_SKIP("there is no device %s", c->device);
     for (int i = 0; i < c->count; i++) {
+        if (!fc_test_takes(2)) continue;
         const fc_how how = {.ctx = ctx, .device = d, .unfused = i % 5 == 4};
         if (!try_seed(&how, (uint64_t)i + 1, c->transform)) return;
     }

@@ -183,6 +183,7 @@ static void run_job(job *j, fc_cuda_host *host) {
 }
 
 static void run_graphs(wanted *is_wanted) {
+    FC_TAKE_ONE_OF(2);
     fc_cuda_host host;
     static job *jobs[GRAPHS];
     static uint64_t seeds[GRAPHS];
@@ -394,6 +395,7 @@ static bool text_has(const job *j, const char *what) {
 }
 
 FC_TEST(cuda_index, stencils_on_the_host) {
+    FC_TAKE_ONE_OF(2);
     static const fc_edge modes[] = {FC_EDGE_ZERO, FC_EDGE_EDGE, FC_EDGE_WRAP, FC_EDGE_REFLECT,
                                     FC_EDGE_SYMMETRIC};
     static const int64_t sizes[][2] = {{140, 512}, {9, 37}};

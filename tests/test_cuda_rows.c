@@ -121,6 +121,7 @@ FC_TEST(cuda_rows, nvrtc_accepts_every_row) {
     if (fc_nvrtc_open(&fc_libc_alloc, &nvrtc, &err) != FUSEC_OK) FC_SKIP("%s", err.message);
     fc_nvrtc_options options = {.arch = "sm_90", .kind = FC_NVRTC_CUBIN};
     for (unsigned i = 0; i < KERNELS; i++) {
+        if (!fc_test_takes(3)) continue;
         FC_TRACE("%s of %s", i % 2 ? "casts" : "rows", fc_dtypes[i / 2].name);
         rows r;
         bound b = {0};

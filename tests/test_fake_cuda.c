@@ -333,6 +333,7 @@ static void one_failure(rig *r, long at, const trial *t) {
 }
 
 static void every_call(void *arg) {
+    FC_TAKE_ONE_OF(3);
     const trial *given = arg;
     trial t = *given;
     rig r;

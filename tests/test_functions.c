@@ -114,6 +114,7 @@ static void judge_set(const set *s, fusec_dtype t, const rows *r) {
 }
 
 static void check_sets(void *arg) {
+    FC_TAKE_ONE_OF(1);
     static const fusec_dtype dtypes[] = {FUSEC_F32, FUSEC_F64};
     const char *name = arg;
     int64_t checked = 0;

@@ -53,6 +53,7 @@ static bool missing(const char *device) {
 /* ---- long and wide --------------------------------------------------------------------------- */
 
 static void chain_of_100000(void *arg) {
+    FC_TAKE_ONE_OF(1);
     enum { STEPS = 50000, N = 300 };
     const fc_limits l = {.nodes = 400000, .rank = 32, .inputs = 256, .outputs = 256};
     fc_graph g;
@@ -82,6 +83,7 @@ static void chain_of_100000(void *arg) {
 }
 
 static void sum_of_10000_inputs(void *arg) {
+    FC_TAKE_ONE_OF(1);
     enum { INPUTS = 10000, N = 37 };
     const fc_limits l = {.nodes = 100000, .rank = 32, .inputs = 20000, .outputs = 256};
     fc_graph g;
@@ -109,6 +111,7 @@ static void sum_of_10000_inputs(void *arg) {
 
 /* 256 inputs, each with an output of its own. */
 static void most_inputs_and_outputs(void *arg) {
+    FC_TAKE_ONE_OF(1);
     fc_graph g;
     fc_arrays out;
     if (missing(arg)) FC_SKIP("there is no device %s", (const char *)arg);
@@ -429,6 +432,7 @@ static uint8_t *long_zeros(void) {
 }
 
 FC_TEST(wide, reductions_and_ends_of_an_array_of_more_than_2_to_31_elements) {
+    FC_TAKE_ONE_OF(3);
     fc_graph g;
     fc_error e = {0};
     uint64_t sum = 0;
@@ -472,6 +476,7 @@ FC_TEST(wide, reductions_and_ends_of_an_array_of_more_than_2_to_31_elements) {
 }
 
 FC_TEST(wide, a_map_of_more_than_2_to_31_elements) {
+    FC_TAKE_ONE_OF(3);
     fc_graph g;
     fc_error e = {0};
     int64_t shape[1] = {LONG};

@@ -152,6 +152,7 @@ static void sweep(bench *b, const fc_sample *s) {
 }
 
 static void run_sample(void *arg) {
+    FC_TAKE_ONE_OF(2);
     bench b;
     const fc_sample *s = arg;
     if (!open_bench(&b, (size_t)(s - fc_samples))) FC_SKIP("no LLVM, or no vectors of that width");

@@ -163,6 +163,7 @@ static void check_symmetry(rig *r, const unary *u) {
 }
 
 static void check_f32(void *arg) {
+    FC_TAKE_ONE_OF(3);
     const unary *u = arg;
     rig r;
     worst w = {0};
@@ -211,6 +212,7 @@ static double sample(uint64_t n) {
 /* The reference would be wrong itself at the hardest inputs, were it not for its eleven
  * more bits. */
 static void check_f64(void *arg) {
+    FC_TAKE_ONE_OF(3);
     const unary *u = arg;
     rig r;
     worst w = {0};
@@ -293,6 +295,7 @@ static void pair(uint64_t n, float *x, float *y) {
 }
 
 static void check_pair(void *arg) {
+    FC_TAKE_ONE_OF(3);
     const binary *u = arg;
     rig r;
     worst w = {0};
@@ -333,6 +336,7 @@ static void pair_f64(uint64_t n, double *x, double *y) {
 }
 
 static void check_pair_f64(void *arg) {
+    FC_TAKE_ONE_OF(3);
     const binary *u = arg;
     rig r;
     worst w = {0};

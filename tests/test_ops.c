@@ -148,6 +148,7 @@ static void check_int_op(fc_op op, fusec_dtype t, size_t n, const char *a, const
 
 /* All pairs of 8-bit values, pairs of special values of the others. */
 static void check_int_dtype(void *arg) {
+    FC_TAKE_ONE_OF(1);
     const fusec_dtype t = (fusec_dtype)(uintptr_t)arg;
     const size_t room = (size_t)FC_BOX_SPECIALS * FC_BOX_SPECIALS * 8;
     char *a = malloc(room), *b = malloc(room), *out = malloc(room);

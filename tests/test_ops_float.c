@@ -148,6 +148,7 @@ static void check_exact(fc_op op, fusec_dtype t, const pairs *p, fc_target_kind 
 }
 
 static void check_float_dtype(void *arg) {
+    FC_TAKE_ONE_OF(1);
     const fusec_dtype t = (fusec_dtype)(uintptr_t)arg;
     const pairs p = make_pairs(t);
     for (size_t k = 0; k < FC_COUNT(exact_ops); k++)

@@ -73,10 +73,10 @@ static void run_fixed(void *arg) {
 }
 
 static const campaign campaigns[] = {
-    {"interp", 2500, 2500},
-    {"cpu", 250, 250},
+    {"interp", 500, 2000},
+    {"cpu", 40, 160},
     {"cuda", 500, 400},
-    {"nvrtc", 40, 40},
+    {"nvrtc", 10, 40},
 };
 
 /* Each device and each build has graphs of its own. */

@@ -8,6 +8,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -35,11 +36,27 @@ std::vector<std::unique_ptr<testing::ScopedTrace>> &traces() {
 }
 
 bool blessing = false;
+uint64_t items; // of the running test, begins with a number made of its name
+
+// So that a sweep whose items alternate between two kinds tries both.
+uint64_t mixed(uint64_t x) {
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+uint64_t number_of(const std::string &name) {
+    uint64_t n = 0;
+    for (unsigned char c : name) n = mixed(n ^ c);
+    return n;
+}
 
 class CTest : public testing::Test {
   public:
     explicit CTest(const Entry *e) : entry(e) {}
     void TestBody() override {
+        items = number_of(entry->suite + "." + entry->name);
         entry->fn(entry->arg);
         while (!traces().empty()) fc_test_pop_trace();
     }
@@ -95,6 +112,14 @@ void fc_test_push_trace(const char *file, int line, const char *fmt, ...) {
 
 void fc_test_pop_trace(void) {
     if (!traces().empty()) traces().pop_back();
+}
+
+bool fc_test_takes(unsigned of) {
+    const char *fresh = std::getenv("FUSEC_FRESH_SEED"), *tests = std::getenv("FUSEC_TESTS");
+    const uint64_t item = items++;
+    if (!fresh || (tests && !std::strcmp(tests, "all"))) return true;
+    return mixed(item ^ mixed(std::strtoull(fresh, nullptr, 10))) % (FC_SANITIZED ? 4 * of : of) ==
+           0;
 }
 
 bool fc_test_blessing(void) {

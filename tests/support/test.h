@@ -46,14 +46,6 @@ typedef void (*fc_test_fn)(void *arg);
 #define FC_SANITIZED 0
 #endif
 
-/* Whether an item of a long sweep is run: one of `of` is, which ones the commit says
- * (FUSEC_FRESH_SEED, as of random graphs), so that all are in some commits. Without that, as when a
- * person runs one suite, all of them are. */
-static inline bool fc_test_takes(uint64_t item, unsigned of) {
-    const char *fresh = getenv("FUSEC_FRESH_SEED");
-    return !fresh || (item + strtoull(fresh, NULL, 10)) % of == 0;
-}
-
 /* ---- registering ----------------------------------------------------------------------------- */
 
 /* Names are copied; `arg` has to live until the end of the run. */
@@ -81,6 +73,12 @@ void fc_test_skip(const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 bool fc_test_has_failed(void); /* the running test, so far */
 
+/* Whether the next item of a long sweep is run: one of `of` is, under sanitizers a quarter of
+ * those. Which ones the commit says (FUSEC_FRESH_SEED, as of random graphs), so that all are in
+ * some commits. Without that, as when a person runs one suite, or with FUSEC_TESTS=all, all of them
+ * are. */
+bool fc_test_takes(unsigned of);
+
 /* Lines added to every failure until the matching pop; a test's end pops what is left. */
 void fc_test_push_trace(const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -88,6 +86,12 @@ void fc_test_pop_trace(void);
 
 /* Whether golden files are to be rewritten: --bless on the command line. */
 bool fc_test_blessing(void);
+
+/* A test that is itself an item of a sweep. 1: only under sanitizers it is left out. */
+#define FC_TAKE_ONE_OF(of)                                                                         \
+    do {                                                                                           \
+        if (!fc_test_takes(of)) FC_SKIP("left to other commits");                                  \
+    } while (0)
 
 #define FC_FAIL(...)  fc_test_fail(__FILE__, __LINE__, __VA_ARGS__)
 #define FC_TRACE(...) fc_test_push_trace(__FILE__, __LINE__, __VA_ARGS__)
