@@ -132,6 +132,7 @@ enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
     X(few)           /* outer: all columns are in one vector, of one or several registers */       \
     X(wide)          /* outer: blocks of many columns, and of FC_LL_WIDE_SPAN elements */          \
     X(along)         /* scan: the lanes are along the rows (codegen/llvm/llvm_scan.c) */           \
+    X(across)        /* scan: row after row of so many columns, in units of FC_LL_ACROSS */        \
     X(brief)         /* what is joined is joined in one way, however many there are */
 
 /* ---------------------------------------------------------------------------------------------- */

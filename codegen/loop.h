@@ -94,6 +94,8 @@
     X(PUSH, "push")       /* accumulators become a partial of the counter, in order */             \
     X(FOLD, "fold")       /* accumulators: what the counter holds */                               \
     X(PREFIX, "prefix")   /* the same kept apart, in front of what follows */                      \
+    X(HOLD, "hold")       /* accumulators, and what is in front of them, are put by; */            \
+    X(TAKE, "take")       /* they are those of the stage again */                                  \
     X(SCANNED, "scanned") /* results at this element: prefix and accumulators */                   \
     X(SCAN, "scan")       /* of a range of several runs: prefixes, code and stores of elements */  \
     X(PUT, "put")         /* accumulators to the workspace, as the partial of a span */            \

@@ -34,7 +34,7 @@ typedef struct verifier {
     uint8_t made;                /* stage whose accumulators are there */
     uint8_t carried;             /* by a loop around */
     uint32_t turn; /* elements of one turn of the innermost reduced loop with a step */
-    uint32_t finished, prefixed, put; /* sets of stages */
+    uint32_t finished, prefixed, put, held; /* sets of stages */
     bool in_role;
     unsigned stores[2]; /* leaves: of results, of elements */
 } verifier;
@@ -275,6 +275,25 @@ static fusec_status step(verifier *v, const fc_loop *n) {
     return at_point(v);
 }
 
+/* From row to row of a run that all columns of a block go through. */
+static bool is_across(const verifier *v) {
+    return v->cls->target == FC_TARGET_LLVM && v->cls->llvm.across;
+}
+
+static fusec_status hold(verifier *v, const fc_loop *n) {
+    const uint32_t stage = UINT32_C(1) << n->phase;
+    if (!is_across(v)) BAD("accumulators are put by where none come back");
+    if (n->kind == FC_LEAF_HOLD) {
+        if (!(v->prefixed & stage)) BAD("a run without what is before it");
+        v->held |= stage;
+    } else if (!(v->held & stage)) {
+        BAD("accumulators that nobody put by");
+    } else {
+        v->made = n->phase;
+    }
+    return FUSEC_OK;
+}
+
 static fusec_status scanned(verifier *v, const fc_loop *n) {
     if (!(v->prefixed & UINT32_C(1) << n->phase)) BAD("elements of a scan without a prefix");
     FC_TRY(needs(v, n->phase));
@@ -315,7 +334,9 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
     const bool first = n->kind == FC_LEAF_SCANNED || (n->kind == FC_LEAF_GET && v->in_role);
     FC_TRY(check_order(v, first ? 0 : n->phase));
     switch (n->kind) {
-    case FC_LEAF_ROW: return once_a_row(v);
+    case FC_LEAF_ROW: return is_across(v) ? FUSEC_OK : once_a_row(v);
+    case FC_LEAF_HOLD:
+    case FC_LEAF_TAKE: return hold(v, n);
     case FC_LEAF_POINT: return at_point(v);
     case FC_LEAF_STORE: return store(v, n);
     case FC_LEAF_STEP: return step(v, n);

@@ -66,6 +66,7 @@ static const golden_case loop_cases[] = {
     {"loops_few", "sum(x, axis=0)", {{"x", FUSEC_F32, 2, {50000, 8}}}},
     {"loops_two_axes", "sum(x, axis=(0, 2))", {{"x", FUSEC_F32, 4, {50, 30, 7, 90}}}},
     {"loops_scan", "cumsum(x, axis=1)", {{"x", FUSEC_F32, 2, {500, 700}}}},
+    {"loops_scan_across", "cumsum(x, axis=0)", {{"x", FUSEC_F32, 2, {500, 700}}}},
     {"loops_panels", "a @ b", {{"a", FUSEC_F32, 2, {500, 700}}, {"b", FUSEC_F32, 2, {700, 300}}}},
     {"loops_small_products", /* a stack, and what follows */
      "maximum(a @ b + c, 0)",

@@ -152,6 +152,32 @@ FC_TEST(llvm_widths, wide_columns) {
     width_run_check(&c);
 }
 
+/* Scans that go row after row: one block of columns and several, the last ones not whole, stores
+ * that pass by the cache, accumulators of 8 bytes and records. */
+FC_TEST(llvm_widths, scans_row_after_row) {
+    static const char *const texts[] = {
+        "cumsum(x, axis=0)",
+        "cumsum(x, axis=0, exclusive=true)*2 + x",
+        "cumprod(x*0.25 + 1, axis=0, reverse=true)",
+        "(cummax(x, axis=0), cumsum(x*x, axis=0))",
+        "linrec(x*0.5, x, axis=0)",
+        "cumsum(x, axis=0, reset=x > 0.5)",
+        "cumsum(f64(x), axis=0)",
+        "cumsum(x[:, ::-1], axis=0) - max(x, axis=1, keepdims=true)",
+        "cumsum(x[::2], axis=0)"};
+    static const int64_t shapes[][2] = {{600, 70}, {777, 1100}, {512, 2048}, {1000, 64}};
+    for (size_t i = 0; i < FC_COUNT(texts) * FC_COUNT(shapes); i++) {
+        const int64_t *shape = shapes[i / FC_COUNT(texts)];
+        width_check c = {
+            .text = texts[i % FC_COUNT(texts)], .n = 1, .fill = width_plain, .cache = i % 2};
+        c.in[0] = (width_input){"x", FUSEC_F32, 2, {shape[0], shape[1]}};
+        width_run_check(&c);
+    }
+    width_check c = {.text = "cumsum(x, axis=1)", .n = 1, .fill = width_plain, .cache = 1};
+    c.in[0] = (width_input){"x", FUSEC_F32, 3, {3, 300, 130}};
+    width_run_check(&c);
+}
+
 /* A row is one vector, of 4 to 128 lanes; runs that are written out, and long spans. */
 FC_TEST(llvm_widths, few_columns) {
     static const char *const texts[] = {"sum(x, axis=0)", "max(-x, axis=0)", "sum(x*x + y, axis=0)",

@@ -18,6 +18,7 @@ bool fc_ll_is_sum(const fc_kernel *k) {
 
 enum { WIDE_BYTES = 40 << 10 }; /* of the stack, for a wide block of columns */
 enum { SCANNED = 256 };         /* columns of a scan down whole lines */
+enum { ACROSS_BYTES = 64 << 10 }; /* of the stack, for levels of a scan that goes row after row */
 
 unsigned fc_ll_slot_bytes(const fc_kernel *k) {
     unsigned bytes = 0;
@@ -41,9 +42,15 @@ unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls) {
     const unsigned V = cls->vector, slots = fc_components(k);
     if (cls->llvm.wide) return wide_columns(k);
     if (cls->llvm.few) return V;
+    if (cls->llvm.across) return cls->llvm.across * FC_LL_ACROSS;
     if (k->schedule == FC_SCHED_SCAN && V > 16) return SCANNED;
     unsigned vectors = slots > 12 ? 1 : slots > 4 ? 2 : 4;
     return V * (V < 8 ? 2 * vectors : vectors);
+}
+
+unsigned fc_ll_across_levels(const fc_kernel *k, const fc_class *cls) {
+    const unsigned levels = ACROSS_BYTES / (fc_ll_slot_bytes(k) * fc_ll_columns(k, cls));
+    return levels < FC_LL_LEVELS ? levels : FC_LL_LEVELS;
 }
 
 /* ---- the machine ----------------------------------------------------------------------------- */

@@ -37,10 +37,13 @@ enum { FC_LL_LEVELS = 48 };
 /* Elements of a span of outer at most, and levels of the counter of its runs; the same in wide
  * blocks, and of few columns. */
 enum { FC_LL_SPAN = 1024, FC_LL_SPAN_LEVELS = 7, FC_LL_WIDE_SPAN = 256, FC_LL_WIDE_LEVELS = 5 };
+/* Columns that class.across counts. */
+enum { FC_LL_ACROSS = 64 };
 enum { FC_LL_FEW_SPAN = 16384, FC_LL_FEW_LEVELS = 11 };
 enum { FC_LL_WIDE_FROM = 128 };                /* columns of a wide block at least */
 unsigned fc_ll_slot_bytes(const fc_kernel *k); /* of the accumulators of a column */
 unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls); /* of a block of outer */
+unsigned fc_ll_across_levels(const fc_kernel *k, const fc_class *cls); /* of its counter */
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 

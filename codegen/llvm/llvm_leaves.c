@@ -58,6 +58,7 @@ static void reduce_lanes(walk *w, const fc_loop *n) {
 static void push(walk *w, const fc_loop *n) {
     fc_ll_push(w->f, stage_of(w, n), width(w->f), w->columns, w->f->column, w->turn.number,
                n->level, w->acc);
+    w->carries = false;
 }
 
 /* Lanes of the tree of so many elements. */
@@ -102,6 +103,26 @@ static void scanned(walk *w, const fc_loop *n) {
         first_alone(w, &f->red[i], now, all);
         f->red[i].scanned = fc_ll_finish(f, i, f->V, all);
     }
+}
+
+/* At the first row of a run: what is in front of it, and accumulators of nothing. */
+static void hold(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    const fc_ll_stage *st = stage_of(w, n);
+    if (!w->carries) {
+        fc_ll_spill_all(f, st, f->V, st->front, f->column, w->prefix);
+        w->acc = fc_ll_inits(f, st, f->V);
+    }
+    fc_ll_spill_all(f, st, f->V, st->held, f->column, w->acc);
+    w->carries = false;
+}
+
+static void take(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    const fc_ll_stage *st = stage_of(w, n);
+    w->prefix = fc_ll_fill_all(f, st, f->V, st->front, f->column);
+    w->acc = fc_ll_fill_all(f, st, f->V, st->held, f->column);
+    w->carries = true;
 }
 
 static void finish(walk *w, const fc_loop *n) {
@@ -215,6 +236,8 @@ void fc_ll_leaf(walk *w, const fc_loop *n) {
         w->prefix = fc_ll_fold(f, stage_of(w, n), f->V, w->columns, f->column, w->turn.number);
         break;
     case FC_LEAF_SCANNED: scanned(w, n); break;
+    case FC_LEAF_HOLD: hold(w, n); break;
+    case FC_LEAF_TAKE: take(w, n); break;
     case FC_LEAF_SCAN: {
         const range r = fc_ll_elements_of(w);
         fc_ll_scan_block(f, stage_of(w, n), r.lo, r.hi, w->turn.number);

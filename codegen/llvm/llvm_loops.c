@@ -339,7 +339,35 @@ static void scan_along(fc_ll *f) {
     leaf(f, FC_LEAF_SCAN, 0);
 }
 
+/* A run, row after row: rows are read and written as they lie, and accumulators wait for the next
+ * one in memory. */
+static void scan_across(fc_ll *f) {
+    const unsigned lanes = f->cls->np - 1u;
+    over_elements(f, FC_LOOP_SERIAL, (uint32_t)fc_run_of(f->k));
+    vectors(f, lanes, FC_LOOP_PLAIN, 1);
+    leaf(f, FC_LEAF_PREFIX, 0);
+    leaf(f, FC_LEAF_HOLD, 0);
+    fc_loops_close(&f->loops, 1);
+    over_elements(f, FC_LOOP_SERIAL, 1);
+    vectors(f, lanes, FC_LOOP_LINES, 1);
+    leaf(f, FC_LEAF_ROW, 0);
+    leaf(f, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
+    leaf(f, FC_LEAF_TAKE, 0);
+    element(f, 0);
+    leaf(f, FC_LEAF_SCANNED, 0);
+    elements(f);
+    leaf(f, FC_LEAF_HOLD, 0);
+    fc_loops_close(&f->loops, 2);
+    vectors(f, lanes, FC_LOOP_PLAIN, 1);
+    leaf(f, FC_LEAF_TAKE, 0);
+    leaf(f, FC_LEAF_PUSH, 0);
+}
+
 static void scan(fc_ll *f) {
+    if (f->cls->llvm.across) {
+        scan_across(f);
+        return;
+    }
     over_elements(f, FC_LOOP_SERIAL, (uint32_t)fc_run_of(f->k));
     vectors(f, f->cls->np - 1u, FC_LOOP_LINES, 1);
     leaf(f, FC_LEAF_ROW, 0);

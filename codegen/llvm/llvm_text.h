@@ -56,6 +56,7 @@ typedef struct fc_ll_stage {
     uint8_t *needed;     /* legalised instructions of the main code */
     const char **lanes;  /* per slot: stack array of partial lanes (inner) */
     const char **levels; /* per slot: stack array of the binary counter */
+    const char **held, **front; /* likewise of accumulators that are put by, and before them */
     /* Consecutive reductions of the stage that are done together: an extreme is quicker alone. */
     struct fc_ll_stage *part;
     unsigned nparts;

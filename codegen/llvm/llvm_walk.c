@@ -197,7 +197,7 @@ static void begin_turn(walk *w, const fc_loop *n, const range *all, const char *
         const char *number_of = minus(f, at, all->lo);
         if (w->chunk.lo) number_of = lane_number(w, at);
         if (n->step > 1) number_of = fc_ll_bin(f, "udiv", number_of, number(f, n->step));
-        w->turn = (turn){at, all->hi, number_of, n->step};
+        if (n->step > 1 || !f->cls->llvm.across) w->turn = (turn){at, all->hi, number_of, n->step};
         if (n->step == 1) f->element = at;
         if (n->step > 1 && f->table) fill_table(w, r);
     }
@@ -473,6 +473,7 @@ static unsigned levels(const fc_ll *f) {
     const fc_llvm_class *c = &f->cls->llvm;
     if (c->narrow && !c->deep) return FC_LL_NARROW_LEVELS;
     if (c->wide) return FC_LL_WIDE_LEVELS;
+    if (c->across) return fc_ll_across_levels(f->k, f->cls);
     if (!c->split || fc_ll_along_row(f)) return FC_LL_LEVELS;
     return c->few ? FC_LL_FEW_LEVELS : FC_LL_SPAN_LEVELS;
 }
@@ -485,6 +486,9 @@ static void accumulators(fc_ll *f, unsigned nlevels, unsigned columns) {
         for (unsigned p = 0; p < st->nparts; p++) st->part[p].lanes = st->lanes + st->part[p].base;
         if (!f->cls->llvm.packed && !f->cls->llvm.one_chunk)
             st->levels = fc_ll_arrays(f, st, nlevels * columns);
+        if (!f->cls->llvm.across) continue;
+        st->held = fc_ll_arrays(f, st, columns);
+        st->front = fc_ll_arrays(f, st, columns);
     }
     if (fc_ll_along_row(f)) return;
     for (uint32_t i = 0; i < f->k->reductions.len; i++) {

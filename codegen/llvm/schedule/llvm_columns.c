@@ -77,6 +77,27 @@ void fc_ll_choose_columns(const fc_machine *m, const fc_kernel *k, const fc_nest
     }
 }
 
+/* How many columns a block has of a scan that goes row after row, in units of FC_LL_ACROSS; 0: it
+ * goes down a run of a vector of columns, then of the next one. Rows are read and written as they
+ * lie then, but accumulators pass through memory. Wide blocks are long pieces of rows: two of half
+ * the width are slower than one, by two threads, too. But many runs want many levels of the counter
+ * on the stack, and not all of many threads should be idle. */
+static unsigned columns_across(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    enum { MOST_BYTES = 8, MOST = 4096, LEAST = 256, LEAST_WIDTH = 64, LEAST_ROWS = 256, IDLE = 8 };
+    const int64_t width = n->extent[n->np - 1];
+    const unsigned bytes = fc_ll_slot_bytes(k);
+    fc_class c = {.target = FC_TARGET_LLVM, .vector = 1};
+    if (bytes > MOST_BYTES || n->nr != 1 || width < LEAST_WIDTH || n->count < LEAST_ROWS) return 0;
+    for (int64_t columns = MOST / bytes; columns >= LEAST; columns /= 2) {
+        c.llvm.across = (uint16_t)(columns / FC_LL_ACROSS);
+        const int64_t blocks = n->rows / width * fc_ceil_div(width, columns);
+        const bool many = blocks * IDLE > m->threads,
+                   fits = n->count >> fc_ll_across_levels(k, &c) < FC_RUN;
+        if (fits && (many || columns == LEAST)) return c.llvm.across;
+    }
+    return 0;
+}
+
 /* Lines of a row come from memory together when they are loaded together: a vector of several
  * registers takes as many lines of each row, where there are registers for its accumulators, and
  * columns for all threads. */
@@ -85,11 +106,13 @@ void fc_ll_choose_scan(const fc_machine *m, const fc_kernel *k, const fc_nest *n
     const int64_t width = n->extent[n->np - 1], one = cls->vector;
     unsigned registers = (fc_ll_is_light(k) ? LIGHT : HEAVY);
     if (gathers(n)) return;
+    cls->llvm.across = (uint16_t)columns_across(m, k, n);
     while (registers > 1 && registers * fc_ll_slot_bytes(k) > MOST_BYTES) registers /= 2;
     cls->vector = (uint8_t)(one * registers);
     while (cls->vector > one) {
         const int64_t blocks = fc_ceil_div(width, fc_ll_columns(k, cls));
-        if (cls->vector <= width && n->rows / width * blocks >= m->threads) break;
+        const bool all = cls->llvm.across || n->rows / width * blocks >= m->threads;
+        if (cls->vector <= width && all) break;
         cls->vector /= 2;
     }
 }
