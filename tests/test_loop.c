@@ -195,6 +195,29 @@ FC_TEST(loop, may_be_bounded) {
     shell_close(&sh);
 }
 
+/* How rounds are launched, and how their conditions are read. */
+FC_TEST(loop, explain_says_how_rounds_go) {
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"for s in 0..100 { x = cumsum(x) }; x",
+         "as the body has scan; on a GPU many go some at a time, as one graph\n"},
+        {"r = 0.0; for s in 0..100 while r < 50 { x = cumsum(x); r = r + 1 }; x",
+         "as the body has scan; the condition is read after each, on a GPU while later ones run; "
+         "on a "
+         "GPU many go some at a time, as one graph\n"},
+        {"for s in 0..100 { x = sort(x)*0.5 }; x", "as the body has sort\n"},
+    };
+    OPEN(sh);
+    for (size_t i = 0; i < FC_COUNT(cases); i++) {
+        FC_TRACE("%s", cases[i].text);
+        EXPECT_RUN(sh, 0, "fusec explain -d none -e '%s' x=rand:f32:9", cases[i].text);
+        FC_EXPECT_CONTAINS(sh.out, cases[i].said);
+        FC_UNTRACE();
+    }
+    shell_close(&sh);
+}
+
 /* Ctrl-C: as if the program had not run. */
 FC_TEST(loop, may_be_interrupted) {
     OPEN(sh);
