@@ -34,6 +34,7 @@ from ._search import *  # noqa: F401,F403
 from ._sets import *  # noqa: F401,F403
 from ._skipping import *  # noqa: F401,F403
 from ._samples import *  # noqa: F401,F403
+from ._windows import *  # noqa: F401,F403
 from ._numpy import *  # noqa: F401,F403
 from ._writing import *  # noqa: F401,F403
 from ._namespace import VERSION as __array_api_version__

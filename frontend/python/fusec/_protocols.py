@@ -89,10 +89,9 @@ def array_ufunc(x, ufunc, method, *args, **kwargs):
 
 
 def array_function(x, func, types, args, kwargs):
-    if func.__module__ in ("numpy", "numpy.linalg", "numpy.fft"):
-        space = _fx()
-        for part in func.__module__.split(".")[1:]:
-            space = getattr(space, part)
+    where = {"numpy": "", "numpy.lib.stride_tricks": "", "numpy.linalg": "linalg", "numpy.fft": "fft"}.get(func.__module__)
+    if where is not None:
+        space = getattr(_fx(), where) if where else _fx()
         f = getattr(space, func.__name__, None)
         if callable(f):
             try:

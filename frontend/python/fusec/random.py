@@ -9,6 +9,7 @@ device, whatever the threads, and part of the kernel that uses them.
 import math
 
 from . import _core
+from ._array import Array
 from ._create import asarray, astype, shape_tuple
 from ._dtypes import DTYPES, F16, F32, F64, I64, U32, U64, as_code
 from ._errors import DtypeError, TraceError
@@ -133,6 +134,12 @@ class Generator:
             return permutation(x, **self._next())
         x = asarray(x)
         return _core.op("take", (x, permutation(x.shape[0], **self._next())), (0,))
+
+    def shuffle(self, x):
+        """Gives an array its parts along the first axis in a random order."""
+        if not isinstance(x, Array):
+            raise TypeError(f"{type(x).__name__} is not an array of fusec: permutation(x) gives one")
+        _core.replace(x, self.permutation(x))
 
     def choice(self, a, size=(), replace=True):
         """Elements of an array, or numbers below a, all equally likely; replace=False: none twice."""

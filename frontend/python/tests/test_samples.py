@@ -182,3 +182,37 @@ def test_unwrap():
     check("unwrap", turns % 1, period=1, axis=0)
     check("unwrap", np.array([0, np.pi, 0, -np.pi, 3]), discont=4.0)
     check("unwrap", I % 4, period=4)
+
+
+@pytest.mark.parametrize("m", [0, 1, 2, 7, 50])
+@pytest.mark.parametrize("name", ["bartlett", "blackman", "hamming", "hanning"])
+def test_weights_of_filters(name, m):
+    np.testing.assert_allclose(np.asarray(getattr(fx, name)(m)), getattr(np, name)(m), rtol=0, atol=1e-15)
+
+
+def test_windows_slide():
+    view, a = np.lib.stride_tricks.sliding_window_view, RNG.normal(size=(6, 9, 4))
+    x = fx.asarray(a)
+    for shape, axis in ((4, 1), ((2, 3), (0, 2)), ((2, 3, 1), None), ((2, 2), (1, 1)), (6, 0), (3, -2)):
+        want = view(a, shape, axis)
+        got = fx.sliding_window_view(x, shape, axis)
+        assert got.shape == want.shape and np.array_equal(np.asarray(got), want)
+        assert isinstance(view(x, shape, axis), fx.Array)
+        f = fx.jit(lambda x, s=shape, k=axis: fx.sliding_window_view(x, s, k).max(axis=-1))
+        np.testing.assert_array_equal(f(a), want.max(axis=-1))
+    assert len(fx.explain(fx.sliding_window_view(x, 4, 1).mean(axis=-1)).kernels) == 1
+    for shape, axis in ((10, 1), (-1, 0), ((2, 2), 0), (2, None)):
+        with pytest.raises(ValueError):
+            fx.sliding_window_view(x, shape, axis)
+    with pytest.raises(IndexError):
+        fx.sliding_window_view(x, 2, 3)
+
+
+def test_shuffle_gives_the_array_another_order():
+    x = fx.arange(30).reshape(10, 3)
+    before, same = np.asarray(x), x
+    fx.random.default_rng(5).shuffle(x)
+    after = np.asarray(x)
+    assert same is x and not np.array_equal(after, before) and np.array_equal(after[np.argsort(after[:, 0])], before)
+    with pytest.raises(TypeError, match="permutation"):
+        fx.random.default_rng(5).shuffle([1, 2])
