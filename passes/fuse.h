@@ -130,6 +130,9 @@ bool fc_fuse_trace(fc_graph *g, fc_fusion *f, const fc_region *r, fc_node from, 
 fc_visit *fc_visit_begin(fc_fusion *f);
 void fc_visit_free(const fc_alloc *a, fc_visit *v);
 /* The set of a walk. fc_walk_enter: the entry of the key, NULL when out of memory. */
+static inline uint64_t fc_place_key(fc_node n, fc_list map) {
+    return ((uint64_t)n << 32 | map) + 1;
+}
 bool fc_walk_begin(const fc_alloc *a, fc_walk *w);
 fc_seen *fc_walk_enter(const fc_alloc *a, fc_walk *w, uint64_t key, bool *fresh);
 void fc_walk_free(const fc_alloc *a, fc_walk *w);
@@ -173,6 +176,18 @@ enum {
 static inline uint64_t fc_work_slots(const fc_work *w) {
     return w->ops + (uint64_t)w->transcendental * FC_FUNCTION_SLOTS + w->again;
 }
+/* The code of a kernel that makes a value (fuse_places.c): under how many index maps each value
+ * below it is needed. */
+typedef struct fc_places {
+    uint32_t ops;    /* each value as often as it is there */
+    uint32_t *times; /* per node, 0 between walks */
+    uint32_t *uses;  /* per node: operations below it, each as often as it is used, or as `ops` */
+    uint8_t *moved;  /* per node: whether something below it is read elsewhere than it is made */
+    FC_VEC(fc_node) met; /* with times, each once */
+} fc_places;
+/* Stops counting at `cap` operations. False: out of memory. */
+bool fc_fuse_places(fc_graph *g, fc_fusion *f, fc_node n, uint32_t cap, fc_places *p);
+void fc_places_clear(fc_places *p);
 /* Exact: counts each value below `n` once. Stops counting at `cap` operations. */
 bool fc_fuse_work(fc_graph *g, fc_fusion *f, fc_node n, uint32_t cap, fc_work *w);
 

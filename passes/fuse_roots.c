@@ -141,6 +141,37 @@ static fc_node behind_views(const fc_graph *g, fc_node n) {
     return n;
 }
 
+/* What is made again most by a kernel in which values stand so often. */
+static fc_node most_repeated(const fc_graph *g, const fc_fusion *f, const fc_work *work,
+                             const fc_places *p) {
+    fc_node worst = FC_NONODE;
+    uint64_t most = 0;
+    for (size_t i = 0; i < p->met.len; i++) {
+        const fc_node n = p->met.at[i];
+        const uint64_t again = (p->times[n] - 1) * fc_work_slots(&work[n]);
+        if (again <= most || fc_is_view(fc_at(g, n)->op) || !fc_rank(g, n) || !can_be_root(g, f, n))
+            continue;
+        most = again;
+        worst = n;
+    }
+    return worst;
+}
+
+/* Stores what stencils of stencils repeat until the code that is left is that of one kernel. */
+static bool cut_places(fc_graph *g, const fc_pass_options *o, fc_fusion *f, const fc_work *work,
+                       fc_places *p, fc_node n) {
+    const uint32_t cap = 2 * (o->max_ops ? o->max_ops : FC_MAX_OPS);
+    for (bool cut = true; cut;) {
+        if (!fc_fuse_places(g, f, n, cap, p)) return false;
+        p->uses[n] = p->ops;
+        const fc_node worst = p->ops < cap ? FC_NONODE : most_repeated(g, f, work, p);
+        fc_places_clear(p);
+        cut = worst != FC_NONODE;
+        if (cut) f->is_root[worst] = 1;
+    }
+    return true;
+}
+
 /* Stores the heaviest operands of `n` until what is left fits one kernel. */
 static bool cut_size(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_work *work,
                      fc_node n) {
@@ -235,8 +266,28 @@ static void cut_product(fc_graph *g, fc_fusion *f, const fc_work *work, fc_node 
     }
 }
 
+/* Only where something is read elsewhere than where it is made can it stand in a kernel more often
+ * than once, and no more often than it is used. */
+static bool find_places(fc_graph *g, const fc_pass_options *o, fc_fusion *f, const fc_work *work,
+                        fc_places *p, fc_node n) {
+    const fc_ninfo *i = fc_at(g, n);
+    const bool view = fc_is_view(i->op);
+    p->uses[n] = !view;
+    p->moved[n] =
+        i->op == FC_OP_TAKE || (view && i->op != FC_OP_BROADCAST && i->op != FC_OP_RESHAPE);
+    for (int k = 0; k < i->nops; k++) {
+        if (f->is_root[i->src[k]]) continue;
+        p->uses[n] = add_sat(p->uses[n], p->uses[i->src[k]]);
+        p->moved[n] |= p->moved[i->src[k]];
+    }
+    if (!p->moved[n] || !fc_is_elementwise(i->op) ||
+        p->uses[n] <= (o->max_ops ? o->max_ops : FC_MAX_OPS))
+        return true;
+    return cut_places(g, o, f, work, p, n);
+}
+
 static bool find_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_work *work,
-                       const uint8_t *body) {
+                       const uint8_t *body, fc_places *places) {
     bool ok = fc_fuse_step_roots(g, f);
     for (size_t i = 0; i < g->outputs.len; i++) f->is_root[g->outputs.at[i].node] = 1;
     for (fc_node n = 0; ok && n < g->nodes.len; n++) {
@@ -262,22 +313,30 @@ static bool find_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_w
         if (again && !o->unfused) cut_replication(g, f, work, n);
         if (i->op == FC_OP_dot && i->axis_kind == FC_TREE_DOT && !o->unfused)
             cut_product(g, f, work, n);
-        ok = cut_size(g, o, f, work, n);
+        ok = cut_size(g, o, f, work, n) && (o->unfused || find_places(g, o, f, work, places, n));
     }
     return ok;
 }
 
 fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e) {
-    fc_work *work = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *work);
-    uint8_t *body = fc_calloc(f->alloc, g->nodes.len + 1, 1);
-    bool ok = work && body;
+    const size_t n = g->nodes.len + 1;
+    fc_work *work = fc_calloc(f->alloc, n, sizeof *work);
+    uint8_t *body = fc_calloc(f->alloc, n, 1);
+    fc_places places = {.times = fc_calloc(f->alloc, n, sizeof *places.times),
+                        .uses = fc_calloc(f->alloc, n, sizeof *places.uses),
+                        .moved = fc_calloc(f->alloc, n, 1)};
+    bool ok = work && body && places.times && places.uses && places.moved;
     if (ok) {
         fc_find_bound(g, body);
-        ok = find_roots(g, o, f, work, body);
+        ok = find_roots(g, o, f, work, body, &places);
     } else {
         fc_oom(&g->error);
     }
     fc_free(f->alloc, work);
     fc_free(f->alloc, body);
+    fc_free(f->alloc, places.times);
+    fc_free(f->alloc, places.uses);
+    fc_free(f->alloc, places.moved);
+    fc_vec_free(f->alloc, &places.met);
     return ok ? FUSEC_OK : fc_fail(e, g->error.code, "%s", g->error.message);
 }

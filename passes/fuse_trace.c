@@ -5,12 +5,9 @@
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
-static inline uint64_t key_of(fc_node n, fc_list map) {
-    return ((uint64_t)n << 32 | map) + 1;
-}
 /* Stands for the array itself, under whatever map. */
 static inline uint64_t leaf_key(fc_node n) {
-    return key_of(n, FC_NOMAP);
+    return fc_place_key(n, FC_NOMAP);
 }
 
 static inline uint32_t hash_key(uint64_t k) {
@@ -273,7 +270,7 @@ static bool leave(fc_fusion *f, fc_walk_step t, fc_visit *v) {
     fc_walk *w = &f->walk;
     bool fresh;
     uint32_t from = w->from.at[--w->from.len];
-    fc_seen *s = fc_walk_enter(f->alloc, w, key_of(t.node, t.map), &fresh);
+    fc_seen *s = fc_walk_enter(f->alloc, w, fc_place_key(t.node, t.map), &fresh);
     if (!s) return false;
     s->from = from;
     if (t.added) v->added.at[t.added - 1].from = from;
@@ -293,7 +290,7 @@ static bool meet(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_w
     uint32_t from = 0;
     t.added = 0;
     if (!known) {
-        fc_seen s = {.key = key_of(t.node, t.map)};
+        fc_seen s = {.key = fc_place_key(t.node, t.map)};
         if (!fc_push(f->alloc, &v->added, s)) return false;
         t.added = (uint32_t)v->added.len;
     }
@@ -310,7 +307,7 @@ static bool meet(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_w
     if (w->slots == table)
         w->slots[slot].from = from;
     else
-        fc_walk_enter(f->alloc, w, key_of(t.node, t.map), &start)->from = from;
+        fc_walk_enter(f->alloc, w, fc_place_key(t.node, t.map), &start)->from = from;
     if (t.added) v->added.at[t.added - 1].from = from;
     pass_on(w, from);
     return true;
@@ -329,7 +326,7 @@ bool fc_fuse_trace(fc_graph *g, fc_fusion *f, const fc_region *r, fc_node from, 
             continue;
         }
         bool fresh, first = start;
-        uint64_t key = key_of(t.node, t.map);
+        uint64_t key = fc_place_key(t.node, t.map);
         fc_seen *entry = fc_walk_enter(f->alloc, w, key, &fresh);
         start = false;
         if (!entry) {

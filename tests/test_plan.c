@@ -310,3 +310,37 @@ FC_TEST(plan, a_chain_of_kernels_that_grow) {
     fc_plan_free(p);
     fc_graph_free(&g);
 }
+
+/* Of the first step of 24 the last kernel would read 49 * 49 places: each step is stored once it is
+ * read at many, and planning does not follow all ways there. */
+FC_TEST(plan, stencils_of_stencils_are_stored) {
+    enum { STEPS = 24 };
+    fc_graph g;
+    fc_limits l = {.nodes = 100000, .rank = 32, .inputs = 16, .outputs = 256};
+    fc_graph_init(&g, &fc_libc_alloc, &l);
+    const fc_dim shape[2] = {gbd(&g, "n"), gbd(&g, "m")};
+    fc_node y = gbin(&g, "x", FUSEC_F32, 2, shape[0], shape[1], 0);
+    for (int step = 0; step < STEPS; step++) {
+        fc_node sum = FC_NONODE;
+        for (int at = 0; at < 9; at++) {
+            const fc_view_axis axes[2] = {
+                {fc_dim_const(&g.dims, at / 3 - 1), FC_EDGE_WRAP, (const int64_t[]){1, 0}},
+                {fc_dim_const(&g.dims, at % 3 - 1), FC_EDGE_WRAP, (const int64_t[]){0, 1}}};
+            const fc_node moved = at == 4 ? y : fc_build_view(&g, y, 2, shape, axes);
+            sum = sum == FC_NONODE ? moved : gb2(&g, FC_OP_add, sum, moved);
+        }
+        y = gb1(&g, FC_OP_abs, sum);
+    }
+    fc_build_output(&g, "y", y);
+    fc_error e = {0};
+    fc_plan *p = NULL;
+    fc_pass_options o = {.verify = true};
+    FC_EXPECT_OK(fc_plan_build(&g, &o, &p, &e), &e);
+    if (p) {
+        FC_EXPECT_LE_I64((int64_t)p->steps.len, STEPS);
+        for (size_t i = 0; i < p->steps.len; i++)
+            FC_EXPECT_LE_I64((int64_t)p->steps.at[i]->kernel.code.ins.len, 4096);
+    }
+    fc_plan_free(p);
+    fc_graph_free(&g);
+}
