@@ -165,7 +165,8 @@ FC_TEST(llvm_widths, scans_row_after_row) {
         "cumsum(f64(x), axis=0)",
         "cumsum(x[:, ::-1], axis=0) - max(x, axis=1, keepdims=true)",
         "cumsum(x[::2], axis=0)"};
-    static const int64_t shapes[][2] = {{600, 70}, {777, 1100}, {512, 2048}, {1000, 64}};
+    static const int64_t shapes[][2] = {
+        {600, 70}, {777, 1100}, {512, 2048}, {1000, 64}, {300, 2600}};
     for (size_t i = 0; i < FC_COUNT(texts) * FC_COUNT(shapes); i++) {
         const int64_t *shape = shapes[i / FC_COUNT(texts)];
         width_check c = {

@@ -18,7 +18,7 @@ bool fc_ll_is_sum(const fc_kernel *k) {
 
 enum { WIDE_BYTES = 40 << 10 }; /* of the stack, for a wide block of columns */
 enum { SCANNED = 256 };         /* columns of a scan down whole lines */
-enum { ACROSS_BYTES = 64 << 10 }; /* of the stack, for levels of a scan that goes row after row */
+enum { ACROSS_BYTES = 128 << 10 }; /* of the stack, for levels of a scan that goes row after row */
 
 unsigned fc_ll_slot_bytes(const fc_kernel *k) {
     unsigned bytes = 0;

@@ -83,7 +83,15 @@ void fc_ll_choose_columns(const fc_machine *m, const fc_kernel *k, const fc_nest
  * the width are slower than one, by two threads, too. But many runs want many levels of the counter
  * on the stack, and not all of many threads should be idle. */
 static unsigned columns_across(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    enum { MOST_BYTES = 8, MOST = 4096, LEAST = 256, LEAST_WIDTH = 64, LEAST_ROWS = 256, IDLE = 8 };
+    enum {
+        MOST_BYTES = 8,
+        MOST = 8192,
+        LONG = 4096,
+        LEAST = 256,
+        LEAST_WIDTH = 64,
+        LEAST_ROWS = 256,
+        IDLE = 8
+    };
     const int64_t width = n->extent[n->np - 1];
     const unsigned bytes = fc_ll_slot_bytes(k);
     fc_class c = {.target = FC_TARGET_LLVM, .vector = 1};
@@ -91,8 +99,9 @@ static unsigned columns_across(const fc_machine *m, const fc_kernel *k, const fc
     for (int64_t columns = MOST / bytes; columns >= LEAST; columns /= 2) {
         c.llvm.across = (uint16_t)(columns / FC_LL_ACROSS);
         const int64_t blocks = n->rows / width * fc_ceil_div(width, columns);
-        const bool many = blocks * IDLE > m->threads,
-                   fits = n->count >> fc_ll_across_levels(k, &c) < FC_RUN;
+        const bool many = blocks >= m->threads ||
+                          (columns * bytes <= LONG && blocks * IDLE > m->threads),
+                   fits = !(fc_ceil_div(n->count, FC_RUN) >> fc_ll_across_levels(k, &c));
         if (fits && (many || columns == LEAST)) return c.llvm.across;
     }
     return 0;
