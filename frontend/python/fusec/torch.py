@@ -432,10 +432,34 @@ def _promise(n):
     return tuple(t.shape), tuple(t.stride())
 
 
+def _only_ours(node):
+    """Is a value used, behind views, by operations alone that fusec takes?"""
+    return all(u.op == "call_function" and _is_supported(u) and (u.target not in _VIEWS or _only_ours(u))
+               for u in node.users) and bool(node.users)
+
+
+def _biases(gm, device="cuda"):
+    """x @ w + b with a row b whose result goes into parts: there the sum costs nothing, and on a GPU products with a
+    bias are slower than those without."""
+    for n in list(gm.graph.nodes):
+        if n.op != "call_function" or n.target is not aten.addmm.default or n.kwargs or not _only_ours(n):
+            continue
+        row, out = n.args[0].meta.get("val"), n.meta.get("val")
+        if row is None or row.ndim != 1 or out.device.type != device or not _is_ours(out):
+            continue
+        with gm.graph.inserting_before(n):
+            product = gm.graph.call_function(aten.mm.default, n.args[1:])
+            total = gm.graph.call_function(aten.add.Tensor, (product, n.args[0]))
+        product.meta, total.meta = dict(n.meta), dict(n.meta)
+        n.replace_all_uses_with(total)
+        gm.graph.erase_node(n)
+
+
 _seen = []
 
 
 def _compile_graph(gm, example_inputs):
+    _biases(gm)
     count, operations = 0, sum(1 for n in gm.graph.nodes if n.op == "call_function")
     taken = []
     for group in _groups(gm.graph):

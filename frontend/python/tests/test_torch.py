@@ -203,3 +203,25 @@ def test_constants_alone_are_left_to_torch():
         return x @ torch.exp(torch.where(at[None, :] <= at[:, None], 0.0, -1.0) * 2 + 1)
 
     assert check(f, torch.randn(4, 4)) == 0
+
+
+def test_biases_go_into_parts(monkeypatch):
+    """As on a GPU: x @ w + b is a product and a sum where the sum is part of what follows, else it stays whole."""
+    of = ft._biases
+    monkeypatch.setattr(ft, "_biases", lambda gm: of(gm, "cpu"))
+    torch.manual_seed(1)
+    a, b, norm = torch.nn.Linear(6, 8), torch.nn.Linear(8, 8), torch.nn.LayerNorm(8)
+
+    def f(x):
+        y = torch.tanh(a(x).reshape(2, 5, 8) * 2)
+        return norm(b(y) + y), b(y)
+
+    x = torch.randn(10, 6)
+    torch._dynamo.reset()
+    ft.reset()
+    with torch.no_grad():
+        got, want = torch.compile(f, backend=ft.backend)(x), f(x)
+    for g, w in zip(got, want):
+        torch.testing.assert_close(g, w)
+    left = {k: n for graph in ft.report() for k, n in graph["left"].items() if "mm" in k}
+    assert left.get("aten.mm.default", 0) >= 1 and left.get("aten.addmm.default", 0) >= 1
