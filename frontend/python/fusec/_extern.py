@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Scalar functions of the user inside kernels: a pointer for the CPU, a text for GPUs."""
 
-import ctypes
-
 from . import _core
 from ._create import asarray
 from ._dtypes import DType, as_code
@@ -18,6 +16,8 @@ def _address(pointer):
         return pointer
     if isinstance(getattr(pointer, "address", None), int):
         return pointer.address
+    import ctypes  # not every Python has it
+
     if isinstance(pointer, (ctypes._CFuncPtr, ctypes.c_void_p)):
         return ctypes.cast(pointer, ctypes.c_void_p).value or 0
     raise TypeError(f"pointer is a function of ctypes or numba.cfunc, or an address, not {type(pointer).__name__}")
