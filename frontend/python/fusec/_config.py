@@ -15,6 +15,8 @@ _TIERS = {"default": 0, "full": 1, "both": 2}
 def mode_of(value):
     """Bits of a mode's name, of several, or as they are."""
     if isinstance(value, int):
+        if not 0 <= value <= _MODES["fast"] | _MODES["wide16"]:
+            raise ValueError(f"mode {value} is not known")
         return value
     names = [value] if isinstance(value, str) else list(value)
     bits = 0

@@ -338,8 +338,8 @@ class Jit(_core.Jit):
     def __init__(self, f, static_argnames=(), static_argnums=(), device=None, mode=None):
         if not callable(f):
             raise TypeError("fx.jit takes a function")
+        functools.update_wrapper(self, f)  # f may be another Jit, whose attributes come with it
         self._mode = None if mode is None else mode_of(mode)
-        functools.update_wrapper(self, f)
         self._device, self._where = None if device is None else number_of(device), device
         nums = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
         self._static = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)

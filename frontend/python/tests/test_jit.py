@@ -418,4 +418,10 @@ def test_modes_of_a_function():
     assert free.any() and abs(free).max() < 1e-15
     with pytest.raises(ValueError, match="mode 'quick' is not known"):
         fx.jit(f, mode="quick")
+    for bits in (-1, 256):
+        with pytest.raises(ValueError, match="is not known"):
+            fx.jit(f, mode=bits)
+    # of a function that is compiled already the outer one's hold
+    assert fx.jit(fx.jit(f), mode="contract")(x, x * x).any()
+    assert not fx.jit(fx.jit(f, mode="contract"), mode="strict")(x, x * x).any()
     assert fx.jit(f, mode=("recip", "approx"))(x, x).shape == x.shape
