@@ -84,6 +84,12 @@ static void computed(const operands *x) {
     fc_build_output(g, "out",
                     fc_build_matmul(g, fc_build_cast(g, s, (fusec_dtype)fc_at(g, v)->dtype), v));
 }
+/* What is passed on last is computed with: some weights are left out. */
+static void dropped(const operands *x) {
+    fc_graph *g = x->g;
+    fc_node p = fc_build_cast(g, softmax(g, scores(x, x->q)), (fusec_dtype)fc_at(g, x->v)->dtype);
+    multiply(x, gb2(g, FC_OP_mul, fc_build_materialize(g, p), x->mask));
+}
 /* Other reductions: two in a stage, one of them in order, and a stage behind it. */
 static void normed(const operands *x) {
     fc_graph *g = x->g;
@@ -334,6 +340,7 @@ static const sample samples[] = {
     {normed, FUSEC_BF16, {1, 33, 1300, 32, 32}, 0},
     {attention, FUSEC_BF16, {1, 130, 256, 64, 64}, FC_MODE_REASSOC},
     {masked, FUSEC_BF16, {1, 140, 140, 100, 100}, FC_MODE_REASSOC},
+    {dropped, FUSEC_F16, {1, 130, 131, 24, 40}, 0},
 };
 
 FC_TEST(cuda_flash, one_launch_has_the_bits_of_three) {

@@ -175,8 +175,8 @@ static void take(fc_flash_gen *x, unsigned stage) {
 static void weight(fc_flash_gen *x, const char *name, const char *by_row, bool near) {
     fc_cuda_gen *g = fc_flash_part(x, 1);
     fc_cuda_text *t = &g->t;
-    bool rounds;
-    const fc_val v = passed(g, &rounds);
+    bool rounds = fc_flash_rounds_weights(x); /* that is for who takes them */
+    const fc_val v = rounds ? passed(g, &rounds) : g->store_value[0];
     fc_cuda_line(t,
                  "const auto %s = [&](const %s x, const ix row, const ix column, const int h, "
                  "unsigned int &most, unsigned int &least, bool &near) {",
@@ -193,7 +193,7 @@ static void weight(fc_flash_gen *x, const char *name, const char *by_row, bool n
         fc_str_add(t->out, ");\n");
     }
     t->by_row = NULL;
-    give_back(g, v, fc_flash_rounds_weights(x));
+    give_back(g, v, rounds);
     fc_flash_close(x);
 }
 
