@@ -341,6 +341,7 @@ static const sample samples[] = {
     {attention, FUSEC_BF16, {1, 130, 256, 64, 64}, FC_MODE_REASSOC},
     {masked, FUSEC_BF16, {1, 140, 140, 100, 100}, FC_MODE_REASSOC},
     {dropped, FUSEC_F16, {1, 130, 131, 24, 40}, 0},
+    {dropped, FUSEC_BF16, {1, 130, 256, 64, 64}, FC_MODE_REASSOC},
 };
 
 FC_TEST(cuda_flash, one_launch_has_the_bits_of_three) {

@@ -73,14 +73,26 @@ static bool find_sides(chosen *x) {
     return true;
 }
 
+/* The access that is an operand as it is; UINT32_MAX: it is computed. */
+static uint32_t operand_of(const chosen *x, uint32_t part, bool left) {
+    const fc_kernel *k = x->j->kernel[part];
+    return fc_cuda_bare(&k->code,
+                        k->reductions.at[0].value[left == x->j->cls[part].cuda.dot_swapped]);
+}
+
 static uint16_t reads_of(const chosen *x, uint32_t part, bool left, uint32_t axis, uint16_t how) {
     const fc_joined *j = x->j;
-    const fc_kernel *k = j->kernel[part];
-    const uint32_t a =
-        fc_cuda_bare(&k->code, k->reductions.at[0].value[left == j->cls[part].cuda.dot_swapped]);
+    const uint32_t a = operand_of(x, part, left);
     return a != UINT32_MAX && fc_cuda_side_by_side(j->nest[part], a, axis, x->align, FC_CUDA_EIGHT)
                ? how
                : (uint16_t)FC_CUDA_BY_ONE;
+}
+
+/* Whether rows are those of a softmax which may be regrouped, and are multiplied as they are. */
+static bool goes_once(uint32_t mode, const chosen *x) {
+    const uint32_t last = x->j->n - 1;
+    return last == 2 && mode & FC_MODE_REASSOC && fc_flash_is_softmax(x->j->kernel[1]) &&
+           operand_of(x, last, true) == x->f.taken[last];
 }
 
 static bool choose_texts(const fc_machine *m, uint32_t mode, chosen *x) {
@@ -93,8 +105,7 @@ static bool choose_texts(const fc_machine *m, uint32_t mode, chosen *x) {
     if (columns < LEAST_COLUMNS) return false;
     first->cuda.flash_deep = (uint16_t)fc_ceil_div(deep, FC_CUDA_DEEP);
     first->cuda.flash_wide = (uint16_t)fc_ceil_div(wide, FC_FLASH_BLOCK);
-    first->cuda.flash_once =
-        j->n == 3 && mode & FC_MODE_REASSOC && fc_flash_is_softmax(j->kernel[1]);
+    first->cuda.flash_once = goes_once(mode, x);
     first->cuda.flash_parts = first->cuda.flash_once || fc_flash_together(first) == 1 ? 1 : 2;
     first->cuda.full = columns % FC_FLASH_SIDE == 0;
     first->cuda.dot_left = reads_of(x, 0, true, j->nest[0]->np, FC_CUDA_BY_K);
