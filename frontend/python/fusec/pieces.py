@@ -77,7 +77,7 @@ class Pieces:
         if not -rank <= axis < rank:
             raise ValueError(f"axis is one of the first array's, which has {rank}: there is no axis {axis}")
         axis %= rank
-        self._entry = _jit.trace_once(_plain(f), lambda new: (new, {}), leaves, False)
+        self._entry = _jit.trace_once(_plain(f), lambda new: (new, {}), leaves, False, getattr(f, "_mode", None))
         # which arguments are inputs of the program; the others are part of what was compiled
         self._given = [i for i, k in enumerate(leaves.kinds) if k[0] != "s"]
         self._cut = cut = _core.Cut(self._entry.program, self._given.index(first), axis)

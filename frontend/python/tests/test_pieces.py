@@ -28,6 +28,14 @@ def test_one_result(length):
     np.testing.assert_array_equal(pieces.run(standard, X, length=length), fx.jit(standard)(X))
 
 
+def test_licences_of_a_function():
+    f = fx.jit(lambda x, y: x * x - y, mode="contract")
+    x = M.reshape(-1)
+    r = f(x, x * x)
+    assert r.any()
+    np.testing.assert_array_equal(pieces.run(f, x, x * x, length=1024), r)
+
+
 @pytest.mark.parametrize("length", [1, 999, 5000])
 def test_several_results_and_arguments(length):
     w = rng.standard_normal((7, 2))
