@@ -49,7 +49,7 @@ def _compiled(f, g):
     """The function g, made of f, compiled and named after it."""
     g.__module__, g.__qualname__ = getattr(f, "__module__", __name__), getattr(f, "__qualname__", "f")
     g.__name__, g.__doc__ = getattr(f, "__name__", "f"), f.__doc__
-    return Jit(g)
+    return Jit(g, mode=getattr(f, "_mode", None))
 
 
 def value_and_grad(f, argnums=0, has_aux=False):

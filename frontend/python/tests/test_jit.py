@@ -425,3 +425,6 @@ def test_modes_of_a_function():
     assert fx.jit(fx.jit(f), mode="contract")(x, x * x).any()
     assert not fx.jit(fx.jit(f, mode="contract"), mode="strict")(x, x * x).any()
     assert fx.jit(f, mode=("recip", "approx"))(x, x).shape == x.shape
+    # a derivative has those of its function
+    g = fx.value_and_grad(fx.jit(lambda x, y: (f(x, y) * 3.0).sum(), mode="contract"))
+    assert float(g(fx.asarray(x), fx.asarray(x * x))[0]) != 0
