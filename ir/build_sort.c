@@ -153,8 +153,8 @@ static bool is_zero(const fc_graph *g, fc_node n) {
     return i->op == FC_OP_CONST && !i->attr;
 }
 
-fc_node fc_build_argsort_places(fc_graph *g, fc_node x, int64_t axis, bool down, fc_node first,
-                                fc_dim count) {
+static fc_node places(fc_graph *g, fc_node x, int64_t axis, bool down, fc_node first,
+                      fc_dim count) {
     int64_t number;
     if (!find_axis(g, x, &axis) || first == FC_NONODE ||
         fc_require(g, FC_CHECK_GE, count, fc_dim_const(&g->dims, 0), FUSEC_SLICE_RANGE,
@@ -171,6 +171,18 @@ fc_node fc_build_argsort_places(fc_graph *g, fc_node x, int64_t axis, bool down,
     return positions(g, x, axis, down, (window){first, count});
 }
 
+fc_node fc_build_argsort_places(fc_graph *g, fc_node x, int64_t axis, bool down, fc_node first,
+                                fc_dim count) {
+    int64_t number;
+    if (!find_axis(g, x, &axis)) return FC_NONODE;
+    const bool none = fc_dim_is_const(&g->dims, count, &number) && !number;
+    if (!none &&
+        fc_require(g, FC_CHECK_GE, fc_axis(g, x, (uint32_t)axis), fc_dim_const(&g->dims, 1),
+                   FUSEC_SLICE_RANGE, "places of an order of no elements"))
+        return FC_NONODE;
+    return places(g, x, axis, down, first, count);
+}
+
 fc_node fc_build_argsort_part(fc_graph *g, fc_node x, int64_t axis, bool down, int64_t first,
                               fc_dim count) {
     if (!find_axis(g, x, &axis)) return FC_NONODE;
@@ -180,7 +192,7 @@ fc_node fc_build_argsort_part(fc_graph *g, fc_node x, int64_t axis, bool down, i
         fc_require(g, FC_CHECK_GE, n, fc_dim_add(&g->dims, count, fc_dim_const(&g->dims, first)),
                    FUSEC_SLICE_RANGE, "a part of an order that has fewer elements"))
         return FC_NONODE;
-    return fc_build_argsort_places(g, x, axis, down, i64(g, first), count);
+    return places(g, x, axis, down, i64(g, first), count);
 }
 
 bool fc_build_topk(fc_graph *g, fc_node x, fc_dim k, int64_t axis, fc_node out[2]) {
