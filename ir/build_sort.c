@@ -175,10 +175,10 @@ fc_node fc_build_argsort_places(fc_graph *g, fc_node x, int64_t axis, bool down,
                                 fc_dim count) {
     int64_t number;
     if (!find_axis(g, x, &axis)) return FC_NONODE;
-    const bool none = fc_dim_is_const(&g->dims, count, &number) && !number;
-    if (!none &&
-        fc_require(g, FC_CHECK_GE, fc_axis(g, x, (uint32_t)axis), fc_dim_const(&g->dims, 1),
-                   FUSEC_SLICE_RANGE, "places of an order of no elements"))
+    const bool few = fc_dim_is_const(&g->dims, count, &number) && number <= FC_SORT_WINDOW;
+    const fc_dim least = few ? fc_dim_const(&g->dims, number > 0) : count;
+    if (fc_require(g, FC_CHECK_GE, fc_axis(g, x, (uint32_t)axis), least, FUSEC_SLICE_RANGE,
+                   "places of an order that has fewer elements"))
         return FC_NONODE;
     return places(g, x, axis, down, first, count);
 }
