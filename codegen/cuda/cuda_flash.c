@@ -145,7 +145,7 @@ static side side_of(const fc_flash_gen *x, unsigned which) {
     return (side){.part = x->f.n - 1,
                   .reads = z->cuda.dot_right,
                   .lines = SIDE,
-                  .wide = z == a ? 0 : x->cls->cuda.flash_wide * BLOCK,
+                  .wide = x->cls->cuda.flash_wide * BLOCK,
                   .line = z->np,
                   .along = x->f.across,
                   .name = "v",
@@ -326,7 +326,7 @@ static void begin_elements(fc_flash_gen *x, unsigned by) {
     fc_cuda_line(t, "for (int i = 0; i < %u; i += %u) {", scores_of(x), by);
     fc_cuda_line(t, "const int h = i / 2 %% 2;");
     for (unsigned e = 0; e < by; e++) {
-        char s[8] = "";
+        char s[16] = "";
         if (by > 1) snprintf(s, sizeof s, "%u", e);
         fc_cuda_line(t, "const ix here%s = mine + (i / 4 * 8 + i %% 2 + %u);", s, e);
         if (x->cls->cuda.full)
@@ -340,7 +340,7 @@ static void begin_elements(fc_flash_gen *x, unsigned by) {
 static void make_scores(fc_flash_gen *x) {
     fc_cuda_text *t = frame(x);
     begin_elements(x, 2);
-    if (fc_flash_rounds(x)) {
+    if (x->forms.rounds) {
         const fc_kernel *k = x->j->kernel[0];
         const bool f16 = k->accesses.at[k->stores.at[0].access].dtype == FUSEC_F16;
         fc_cuda_line(t,
@@ -457,7 +457,7 @@ static void reduce(fc_flash_gen *x, unsigned stage) {
 /* What an element is as an operand: `name`(...) of x[i + e], rounded or in its bits. */
 static void put_weight(fc_flash_gen *x, const char *name, unsigned e) {
     fc_str *out = frame(x)->out;
-    const bool bare = fc_flash_is_bare(x), rounds = fc_flash_rounds_weights(x);
+    const bool bare = x->forms.bare, rounds = x->forms.weights;
     if (!x->cls->cuda.full) fc_str_printf(out, "here%u < columns ? ", e);
     if (!bare) fc_str_add(out, "left(");
     if (name)
@@ -470,7 +470,7 @@ static void put_weight(fc_flash_gen *x, const char *name, unsigned e) {
 
 /* Pairs of weights become registers of the left operand. */
 static void make_weights(fc_flash_gen *x, const char *name) {
-    const bool rounds = fc_flash_rounds_weights(x);
+    const bool rounds = x->forms.weights;
     begin_elements(x, 2);
     fc_cuda_text *t = frame(x);
     fc_cuda_indent(t);
@@ -551,7 +551,7 @@ static void join_levels(fc_flash_gen *x) {
 
 static void last_walk(fc_flash_gen *x) {
     fc_cuda_text *t = frame(x);
-    const bool divides = fc_flash_divides(x);
+    const bool divides = x->forms.divides;
     begin_walk(x, false);
     fc_cuda_line(t, "unsigned int weights[%u];", scores_of(x) / 2);
     fc_cuda_line(t, "unsigned int most = 0, least = ~0u;");
@@ -758,9 +758,12 @@ fusec_status fc_cuda_emit_joined(const fc_machine *m, const fc_joined *j, const 
         g->had = had;
         if (!made) g->l.words = j->layout[j->n - 1].words; /* of the block of all */
         if (made) g->given = "x", g->given_access = x.f.taken[made];
-        if (made == 1) g->given_value = fc_flash_rounds(&x);
     }
-    if (s == FUSEC_OK) s = write(&x, name, e);
+    if (s == FUSEC_OK) {
+        fc_flash_find_forms(&x);
+        x.part[1].given_value = x.forms.rounds;
+        s = write(&x, name, e);
+    }
     for (uint32_t i = 0; i < made; i++) fc_cuda_gen_free(&x.part[i]);
     return s;
 }

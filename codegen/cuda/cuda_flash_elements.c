@@ -60,24 +60,15 @@ static void give_back(fc_cuda_gen *g, fc_val v, bool rounded) {
 
 /* ---- what is passed on ----------------------------------------------------------------------- */
 
-/* The f32 that is rounded when it is stored, or the value itself. */
-static fc_val passed(const fc_cuda_gen *g, bool *rounds) {
+/* What a part stores; `before`: the f32 that is rounded to it. */
+static fc_val stored(const fc_cuda_gen *g, bool before) {
     const fc_val v = g->store_value[0];
-    *rounds = fc_cuda_rounds(&g->t, v);
-    return *rounds ? g->code.ins.at[v].a : v;
+    return before ? g->code.ins.at[v].a : v;
 }
 
-/* Rounded to 16 bits it is passed as a float that has such a value. */
-const char *fc_flash_passed_type(fc_flash_gen *x) {
+const char *fc_flash_passed_type(const fc_flash_gen *x) {
     const fc_kernel *k = x->j->kernel[0];
-    return fc_flash_rounds(x) ? "float"
-                              : fc_dtypes[k->accesses.at[k->stores.at[0].access].dtype].cuda;
-}
-
-bool fc_flash_rounds(fc_flash_gen *x) {
-    bool rounds;
-    (void)passed(&x->part[0], &rounds);
-    return rounds;
+    return x->forms.rounds ? "float" : fc_dtypes[k->accesses.at[k->stores.at[0].access].dtype].cuda;
 }
 
 const char *fc_flash_half(const fc_flash_gen *x, uint32_t part) {
@@ -92,28 +83,27 @@ static fc_dot dot_of(fc_cuda_gen *g) {
     return (fc_dot){.g = g, .half = (fusec_dtype)g->k->reductions.at[0].half};
 }
 
-bool fc_flash_is_bare(fc_flash_gen *x) {
+static bool is_bare(fc_flash_gen *x) {
     fc_cuda_gen *g = &x->part[x->f.n - 1];
     const fc_dot d = dot_of(g);
     const fc_instr *i = &g->code.ins.at[fc_mma_narrow_of(&d, left_operand(g))];
     return i->op == FC_OP_LOAD && i->imm == x->f.taken[x->f.n - 1] && i->dtype == d.half;
 }
 
-bool fc_flash_rounds_weights(fc_flash_gen *x) {
-    bool rounds = false;
-    if (!fc_flash_is_bare(x)) return false;
-    (void)passed(&x->part[x->f.n - 2], &rounds);
-    return rounds;
-}
-
-bool fc_flash_divides(fc_flash_gen *x) {
-    fc_cuda_gen *g = &x->part[1];
-    bool rounds, any = false;
-    if (x->f.n < 3) return false;
-    fc_dot_slice(g, passed(g, &rounds));
+static bool divides(fc_cuda_gen *g) {
+    bool any = false;
+    fc_dot_slice(g, g->store_value[0]);
     for (fc_val v = 0; v < g->code.ins.len; v++)
         any |= g->need[v] && fc_cuda_divides_by_row(&g->t, v);
     return any;
+}
+
+void fc_flash_find_forms(fc_flash_gen *x) {
+    const fc_cuda_gen *first = &x->part[0], *last = &x->part[x->f.n - 2]; /* that pass on */
+    x->forms.rounds = fc_cuda_rounds(&first->t, first->store_value[0]);
+    x->forms.bare = is_bare(x);
+    x->forms.weights = x->forms.bare && fc_cuda_rounds(&last->t, last->store_value[0]);
+    x->forms.divides = x->f.n == 3 && divides(&x->part[1]);
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
@@ -126,13 +116,12 @@ static void finished(fc_cuda_gen *g) {
 
 static void score(fc_flash_gen *x) {
     fc_cuda_gen *g = fc_flash_part(x, 0);
-    bool rounds;
-    const fc_val v = passed(g, &rounds);
+    const fc_val v = stored(g, x->forms.rounds);
     fc_cuda_line(&g->t, "const auto score = [&](const float c, const ix row, const ix column) {");
     fc_flash_open(x, 0, "row", "column");
     finished(g);
     value(g, v, g->np);
-    give_back(g, v, rounds);
+    give_back(g, v, x->forms.rounds);
     fc_flash_close(x);
 }
 
@@ -175,8 +164,7 @@ static void take(fc_flash_gen *x, unsigned stage) {
 static void weight(fc_flash_gen *x, const char *name, const char *by_row, bool near) {
     fc_cuda_gen *g = fc_flash_part(x, 1);
     fc_cuda_text *t = &g->t;
-    bool rounds = fc_flash_rounds_weights(x); /* that is for who takes them */
-    const fc_val v = rounds ? passed(g, &rounds) : g->store_value[0];
+    const fc_val v = stored(g, x->forms.weights);
     fc_cuda_line(t,
                  "const auto %s = [&](const %s x, const ix row, const ix column, const int h, "
                  "unsigned int &most, unsigned int &least, bool &near) {",
@@ -193,7 +181,7 @@ static void weight(fc_flash_gen *x, const char *name, const char *by_row, bool n
         fc_str_add(t->out, ");\n");
     }
     t->by_row = NULL;
-    give_back(g, v, rounds);
+    give_back(g, v, x->forms.weights);
     fc_flash_close(x);
 }
 
@@ -247,10 +235,10 @@ void fc_flash_functions(fc_flash_gen *x) {
     if (x->cls->cuda.flash_once) {
         power(x);
     } else if (x->f.n == 3) {
-        const bool divides = fc_flash_divides(x);
-        weight(x, "weight", divides ? "fc_div_by_row($a, $b, most, least)" : NULL, divides);
-        if (divides) weight(x, "far_weight", "fc_far_div($a, $b)", false);
+        const bool near = x->forms.divides;
+        weight(x, "weight", near ? "fc_div_by_row($a, $b, most, least)" : NULL, near);
+        if (near) weight(x, "far_weight", "fc_far_div($a, $b)", false);
     }
-    if (!fc_flash_is_bare(x)) left(x);
+    if (!x->forms.bare) left(x);
     finish(x);
 }

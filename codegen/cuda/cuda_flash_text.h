@@ -7,6 +7,18 @@
 #include "codegen/cuda/cuda.h"
 #include "codegen/cuda/cuda_flash_facts.h"
 
+/* In which form elements go from part to part. */
+typedef struct fc_flash_forms {
+    bool rounds; /* what the first part passes on is an f32 rounded to 16 bits: score() is the f32,
+                    and `x` of the next part a float with the rounded value. Else both are what is
+                    stored */
+    bool bare;   /* what is passed on last is the operand as it is. Else left() makes that of it */
+    bool
+        weights; /* weight() is the f32 that is rounded to the operand. Else it is what is stored */
+    bool divides; /* weights have quotients by what is the same in a row, which are made the short
+                     way first (cuda_divide.c) */
+} fc_flash_forms;
+
 typedef struct fc_flash_gen {
     const fc_joined *j;
     const fc_class *cls; /* of the first part */
@@ -14,6 +26,7 @@ typedef struct fc_flash_gen {
     uint32_t row; /* which axis of what is passed on its rows are along */
     uint32_t now; /* the part whose text is under way */
     fc_cuda_gen part[FC_MOST_JOINED];
+    fc_flash_forms forms;
 } fc_flash_gen;
 
 /* The generator of a part, at the depth that the text has. */
@@ -27,19 +40,13 @@ void fc_flash_open(fc_flash_gen *x, uint32_t part, const char *row, const char *
 void fc_flash_close(fc_flash_gen *x); /* "}" */
 
 /* Functions of elements: score(c, row, column), take0(x, row, column, h, w0), ...,
- * weight(x, row, column, h), left(x, row, column), finish(c, row, column). */
+ * weight(x, row, column, h, ...), left(x, row, column), finish(c, row, column). */
 void fc_flash_functions(fc_flash_gen *x);
 
-/* What the first part passes on; whether score() is that before it is rounded to 16 bits. */
-const char *fc_flash_passed_type(fc_flash_gen *x);
-bool fc_flash_rounds(fc_flash_gen *x);
-/* Whether weights are rounded to the operand of the last product and nothing else; whether they
- * have quotients by what is the same in a row, which are made the short way first
- * (cuda_divide.c). */
-bool fc_flash_rounds_weights(fc_flash_gen *x);
-bool fc_flash_divides(fc_flash_gen *x);
-/* Whether what is passed on last is the operand as it is. */
-bool fc_flash_is_bare(fc_flash_gen *x);
+/* Fills x->forms. */
+void fc_flash_find_forms(fc_flash_gen *x);
+/* The type of `x` in the functions of the part behind the first. */
+const char *fc_flash_passed_type(const fc_flash_gen *x);
 /* "f16", "bf16": of the operands of the last part. */
 const char *fc_flash_half(const fc_flash_gen *x, uint32_t part);
 
