@@ -141,20 +141,19 @@ static fc_node behind_views(const fc_graph *g, fc_node n) {
     return n;
 }
 
-/* What is made again most by a kernel in which values stand so often. */
-static fc_node most_repeated(const fc_graph *g, const fc_fusion *f, const fc_work *work,
+/* The last value that a kernel in which values stand so often makes more than once: a whole step of
+ * a stencil. */
+static fc_node last_repeated(const fc_graph *g, const fc_fusion *f, const fc_work *work,
                              const fc_places *p) {
-    fc_node worst = FC_NONODE;
-    uint64_t most = 0;
+    fc_node last = FC_NONODE;
     for (size_t i = 0; i < p->met.len; i++) {
         const fc_node n = p->met.at[i];
-        const uint64_t again = (p->times[n] - 1) * fc_work_slots(&work[n]);
-        if (again <= most || fc_is_view(fc_at(g, n)->op) || !fc_rank(g, n) || !can_be_root(g, f, n))
+        const bool little = p->times[n] < 2 || fc_work_slots(&work[n]) < FC_SPREAD_SLOTS / 2;
+        if (little || fc_is_view(fc_at(g, n)->op) || !fc_rank(g, n) || !can_be_root(g, f, n))
             continue;
-        most = again;
-        worst = n;
+        if (last == FC_NONODE || n > last) last = n;
     }
-    return worst;
+    return last;
 }
 
 /* Stores what stencils of stencils repeat until the code that is left is that of one kernel. */
@@ -164,7 +163,7 @@ static bool cut_places(fc_graph *g, const fc_pass_options *o, fc_fusion *f, cons
     for (bool cut = true; cut;) {
         if (!fc_fuse_places(g, f, n, cap, p)) return false;
         p->uses[n] = p->ops;
-        const fc_node worst = p->ops < cap ? FC_NONODE : most_repeated(g, f, work, p);
+        const fc_node worst = p->ops < cap ? FC_NONODE : last_repeated(g, f, work, p);
         fc_places_clear(p);
         cut = worst != FC_NONODE;
         if (cut) f->is_root[worst] = 1;
@@ -266,6 +265,10 @@ static void cut_product(fc_graph *g, fc_fusion *f, const fc_work *work, fc_node 
     }
 }
 
+/* As much code as is looked at as it is: the kernels that it becomes are better cut when they are
+ * there (fuse_shared.c). */
+enum { FEW_KERNELS = 256 };
+
 /* Only where something is read elsewhere than where it is made can it stand in a kernel more often
  * than once, and no more often than it is used. */
 static bool find_places(fc_graph *g, const fc_pass_options *o, fc_fusion *f, const fc_work *work,
@@ -281,7 +284,7 @@ static bool find_places(fc_graph *g, const fc_pass_options *o, fc_fusion *f, con
         p->moved[n] |= p->moved[i->src[k]];
     }
     if (!p->moved[n] || !fc_is_elementwise(i->op) ||
-        p->uses[n] <= (o->max_ops ? o->max_ops : FC_MAX_OPS))
+        p->uses[n] / FEW_KERNELS <= (o->max_ops ? o->max_ops : FC_MAX_OPS))
         return true;
     return cut_places(g, o, f, work, p, n);
 }

@@ -124,7 +124,8 @@ FC_TEST(smaller, every_step_takes_less) {
     } rows[] = {
         {"map_affine", {1 << 18}, "v2 map whole, "},
         {"distance", {4500, 512, 3}, "v3 rect whole once rect_rows rect_columns=4, "},
-        {"column_sum", {4096, 64}, "v4 outer split full across=16 runs=2 roomy, "},
+        {"column_sum", {4096, 64}, "v1 outer split full across=8 runs roomy, "},
+        {"column_sum", {65536, 1024}, "v4 outer split full across=16 runs=4 roomy, "},
         {"square_error_rows", {64, 8192}, "v4 loop team=256 roomy, "},
         {"softmax", {4, 70000}, ""}, /* a gang */
     };
