@@ -175,12 +175,28 @@ static fc_nest nest_of(const fc_bound_step *s) {
     return n;
 }
 
+/* Layout and parameter block of a step whose nest is bound. */
+static fusec_status make_words(fc_bound *b, const fc_kernel *k, fc_bound_step *s, fc_error *e) {
+    s->layout = fc_layout_of((uint32_t)k->args.len, s->nest.np + s->nest.nr,
+                             (uint32_t)k->accesses.len, (uint32_t)k->params.len);
+    s->words = fc_arena_alloc(&b->arena, s->layout.words * sizeof *s->words);
+    void **none = fc_arena_alloc(&b->arena, (k->args.len + 1) * sizeof *none);
+    uint64_t *zero = fc_arena_alloc(&b->arena, (k->params.len + 1) * sizeof *zero);
+    if (!s->words || !none || !zero) return fc_oom(e);
+    fc_nest_fill(k, &s->nest, b->values, none, zero, s->words);
+    return FUSEC_OK;
+}
+
 static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, uint32_t *blocked,
                               fc_error *e) {
     const fc_kernel *k = &p->plan->steps.at[i]->kernel;
     fc_bound_step *s = &b->steps[i];
     const int64_t *const *strides;
-    if (s->joined) return fc_join_bind(p, b, (uint32_t)i, e);
+    if (s->joined) { /* it has nest, class and launch */
+        FC_TRY(make_words(b, k, s, e));
+        set_spans(s, s->words);
+        return FUSEC_OK;
+    }
     FC_TRY(fc_bound_strides(p, b, k, &strides, blocked, e));
     if (p->plan->steps.at[i]->kind != FC_STEP_KERNEL) return fc_step_bind(p, b, (uint32_t)i, e);
     const bool plain = b->plain && p->device->target->schedule_plain && !strides && !s->strips;
@@ -190,13 +206,7 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, uint32_t *bl
         FC_TRY(fc_nest_bind_plain(k, b->values, NULL, &b->arena, &s->nest, e));
     else
         FC_TRY(fc_nest_bind_strided(k, b->values, strides, &b->arena, &s->nest, e));
-    s->layout = fc_layout_of((uint32_t)k->args.len, s->nest.np + s->nest.nr,
-                             (uint32_t)k->accesses.len, (uint32_t)k->params.len);
-    s->words = fc_arena_alloc(&b->arena, s->layout.words * sizeof *s->words);
-    void **none = fc_arena_alloc(&b->arena, (k->args.len + 1) * sizeof *none);
-    uint64_t *zero = fc_arena_alloc(&b->arena, (k->params.len + 1) * sizeof *zero);
-    if (!s->words || !none || !zero) return fc_oom(e);
-    fc_nest_fill(k, &s->nest, b->values, none, zero, s->words);
+    FC_TRY(make_words(b, k, s, e));
     if (s->nest.empty) return FUSEC_OK;
     fc_device *d = p->device;
     const fc_nest nest = nest_of(s);

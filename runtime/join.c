@@ -104,21 +104,6 @@ fusec_status fc_join_find(fc_program *p, fc_bound *b, fc_error *e) {
     return FUSEC_OK;
 }
 
-fusec_status fc_join_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e) {
-    const fc_kernel *k = kernel_of(p, step);
-    fc_bound_step *s = &b->steps[step];
-    s->layout = fc_layout_of((uint32_t)k->args.len, s->nest.np + s->nest.nr,
-                             (uint32_t)k->accesses.len, (uint32_t)k->params.len);
-    s->words = fc_arena_alloc(&b->arena, s->layout.words * sizeof *s->words);
-    void **none = fc_arena_alloc(&b->arena, (k->args.len + 1) * sizeof *none);
-    uint64_t *zero = fc_arena_alloc(&b->arena, (k->params.len + 1) * sizeof *zero);
-    if (!s->words || !none || !zero) return fc_oom(e);
-    fc_nest_fill(k, &s->nest, b->values, none, zero, s->words);
-    s->words[s->layout.extra + FC_PB_SPANS] = s->launch.spans;
-    s->words[s->layout.extra + FC_PB_SPAN] = s->launch.span;
-    return FUSEC_OK;
-}
-
 bool fc_join_words(fc_bound *b, fc_bound_launch *l) {
     const fc_joined *j = b->steps[l->steps[0]].joined;
     l->nwords = j->layout[j->n - 1].words;

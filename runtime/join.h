@@ -11,8 +11,6 @@
 
 /* Finds them; b->bytes are known. */
 fusec_status fc_join_find(fc_program *p, fc_bound *b, fc_error *e);
-/* Nest, layout and parameter block of a step that is joined. */
-fusec_status fc_join_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e);
 /* The block of all of a launch's steps. */
 bool fc_join_words(fc_bound *b, fc_bound_launch *l);
 

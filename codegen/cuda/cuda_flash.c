@@ -38,13 +38,6 @@ static unsigned scores_of(const fc_flash_gen *x) {
 static unsigned sums_of(const fc_flash_gen *x) {
     return fc_flash_sums(x->cls);
 }
-static fc_cuda_text *frame(fc_flash_gen *x) {
-    return &fc_flash_part(x, 0)->t;
-}
-static unsigned stages_of(const fc_flash_gen *x) { /* of reductions, each with a walk */
-    return x->f.n == 3 && !x->cls->cuda.flash_once ? x->j->kernel[1]->nstages : 0;
-}
-
 /* ---- instructions ---------------------------------------------------------------------------- */
 
 static void put_list(fc_cuda_text *t, const char *format, unsigned n) {
@@ -58,7 +51,7 @@ static void put_list(fc_cuda_text *t, const char *format, unsigned n) {
  * from nothing; of sums with the left operand in registers. */
 static void product(fc_flash_gen *x, const char *name, uint32_t part, unsigned n, bool first,
                     bool from_registers) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     const char *half = fc_flash_half(x, part);
     fc_cuda_line(
         t,
@@ -88,7 +81,7 @@ static void product(fc_flash_gen *x, const char *name, uint32_t part, unsigned n
 
 /* Waits for all products. */
 static void settle(fc_flash_gen *x, const char *name, unsigned n) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     fc_cuda_line(t, "FC_INLINE void %s(float (&c)[%u]) {", name, n);
     fc_cuda_indent(t);
     fc_str_add(t->out, "asm volatile(\"wgmma.wait_group.sync.aligned 0;\" : ");
@@ -98,7 +91,7 @@ static void settle(fc_flash_gen *x, const char *name, unsigned n) {
 }
 
 static void instructions(fc_flash_gen *x) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     fc_cuda_line(t, "#ifndef FC_EMULATE");
     product(x, "fc_first_scores", 0, scores_of(x), true, false);
     product(x, "fc_more_scores", 0, scores_of(x), false, false);
@@ -108,191 +101,12 @@ static void instructions(fc_flash_gen *x) {
     fc_cuda_line(t, "#endif");
 }
 
-/* ---- operands -------------------------------------------------------------------------------- */
-
-typedef struct side {
-    uint32_t part;
-    bool left;
-    unsigned reads, lines, wide; /* of the shared memory it fills: lines, elements of each */
-    uint32_t line, along;        /* axes of the part: from line to line, and along one */
-    const char *name, *first, *size, *length; /* the first line; how many there are; along one */
-} side;
-
-static side side_of(const fc_flash_gen *x, unsigned which) {
-    const fc_class *a = &x->j->cls[0], *z = &x->j->cls[x->f.n - 1];
-    const unsigned deep = fc_flash_blocks_of_k(x->cls) * BLOCK;
-    if (which == 0)
-        return (side){.left = true,
-                      .reads = a->cuda.dot_left,
-                      .lines = SIDE,
-                      .wide = deep,
-                      .line = a->cuda.dot_axis,
-                      .along = a->np,
-                      .name = "q",
-                      .first = "m0",
-                      .size = "down_size",
-                      .length = "deep"};
-    if (which == 1)
-        return (side){.reads = a->cuda.dot_right,
-                      .lines = SIDE,
-                      .wide = deep,
-                      .line = a->cuda.dot_across,
-                      .along = a->np,
-                      .name = "k",
-                      .first = "next",
-                      .size = "columns",
-                      .length = "deep"};
-    return (side){.part = x->f.n - 1,
-                  .reads = z->cuda.dot_right,
-                  .lines = SIDE,
-                  .wide = x->cls->cuda.flash_wide * BLOCK,
-                  .line = z->np,
-                  .along = x->f.across,
-                  .name = "v",
-                  .first = "next",
-                  .size = "columns",
-                  .length = "wide"};
-}
-
-static fc_val operand(fc_flash_gen *x, const side *s) {
-    const fc_cuda_gen *g = &x->part[s->part];
-    return fc_cuda_red_value(g, 0)[s->left == g->cls->cuda.dot_swapped];
-}
-
-static void set_index(fc_cuda_gen *g, uint32_t axis, const char *format, ...) {
-    char value[96];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(value, sizeof value, format, ap);
-    va_end(ap);
-    fc_cuda_line(&g->t, "const ix %c%u = %s;", axis < g->np ? 'i' : 'j',
-                 axis < g->np ? axis : axis - g->np, value);
-}
-
-/* Indices of the axes that the operand stands along: rows of the other one, columns. */
-static void set_others(fc_flash_gen *x, fc_cuda_gen *g, const side *s) {
-    const uint32_t own[3] = {x->f.axis[s->part][x->row], x->f.axis[s->part][x->f.rank - 1],
-                             s->part ? x->f.across : g->np};
-    for (int i = 0; i < 3; i++)
-        if (own[i] != s->line && own[i] != s->along) set_index(g, own[i], "0");
-}
-
-/* What a scope has of the part, less the axes of what is passed on. */
-static void open_side(fc_flash_gen *x, const side *s) {
-    fc_cuda_gen *g = fc_flash_part(x, s->part);
-    fc_cuda_line(&g->t, "using namespace part%u;", (unsigned)s->part);
-    fc_cuda_arguments(g);
-    fc_cuda_parameters(g);
-    for (uint32_t a = 0; a + 1 < x->f.rank; a++)
-        if (a != x->row) set_index(g, x->f.axis[s->part][a], "at%u", (unsigned)a);
-    set_others(x, g, s);
-}
-
-static void close_side(fc_flash_gen *x) {
-    fc_cuda_gen *g = &x->part[x->now];
-    memset(g->done, 0, g->code.ins.len);
-    fc_cuda_line(&g->t, "}");
-}
-
-/* Once a tile: where this thread's first sixteen bytes are of the first line. */
-static void begin_side(fc_flash_gen *x, const side *s) {
-    fc_cuda_gen *g = fc_flash_part(x, s->part);
-    if (s->reads == FC_CUDA_BY_ONE) return;
-    const uint32_t a = fc_cuda_bare(&g->code, operand(x, s));
-    fc_cuda_line(&g->t, "const unsigned short *%s;", s->name);
-    fc_cuda_line(&g->t, "{");
-    open_side(x, s);
-    set_index(g, s->line, s->left ? "m0 + (ix)line" : "(ix)line");
-    set_index(g, s->along, "(ix)in");
-    fc_cuda_bases(g, g->axes);
-    fc_cuda_line(&g->t, "%s = a%u + b%u;", s->name, (unsigned)g->k->accesses.at[a].buffer,
-                 (unsigned)a);
-    close_side(x);
-}
-
-static void bring_eights(fc_flash_gen *x, const side *s, const char *to) {
-    fc_cuda_gen *g = fc_flash_part(x, s->part);
-    const uint32_t a = fc_cuda_bare(&g->code, operand(x, s));
-    const unsigned turn = THREADS / (BLOCK / FC_CUDA_EIGHT); /* lines of a turn of all threads */
-    fc_cuda_line(&g->t, "#pragma unroll");
-    fc_cuda_line(&g->t, "for (int u = 0; u < %u; u++)", s->lines / turn);
-    for (unsigned b = 0; b < s->wide / BLOCK; b++) {
-        if (!b) fc_cuda_line(&g->t, "{");
-        fc_cuda_line(
-            &g->t,
-            "fc_bring(%s + %u + to + u * %u, %s + ((long long)%s + u * %u) * p.w[%u] + %u, "
-            "(ix)in + %u < %s && %s + (ix)line + u * %u < %s);",
-            to, b * FC_FLASH_ROOM, turn * BLOCK, s->name, s->left ? "0" : s->first, turn,
-            fc_cuda_word(g, a) + 1 + s->line, b * BLOCK, b * BLOCK, s->length, s->first, turn,
-            s->size);
-    }
-    fc_cuda_line(&g->t, "}");
-}
-
-static void bring_ones(fc_flash_gen *x, const side *s, const char *to) {
-    fc_cuda_gen *g = fc_flash_part(x, s->part);
-    const fc_dot d = {.g = g, .half = (fusec_dtype)g->k->reductions.at[0].half};
-    fc_cuda_line(&g->t, "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (unsigned int turn = thread; turn < %u; turn += %d) {",
-                 s->lines * s->wide, THREADS);
-    fc_cuda_line(&g->t, "const unsigned int on = turn / %u, off = turn %% %u;", s->wide, s->wide);
-    fc_cuda_line(&g->t, "const ix line_at = %s + (ix)on, along_at = (ix)off;", s->first);
-    open_side(x, s);
-    set_index(g, s->line, "line_at < %s ? line_at : %s - 1", s->size, s->size);
-    set_index(g, s->along, "along_at < %s ? along_at : %s - 1", s->length, s->length);
-    fc_dot_slice(g, fc_mma_narrow_of(&d, operand(x, s)));
-    fc_cuda_bases(g, g->axes);
-    fc_cuda_element(g);
-    fc_cuda_indent(&g->t);
-    fc_str_printf(g->t.out,
-                  "(%s)[off / %d * %d + on * %d + (off / 8 %% 8 ^ on %% 8) * 8 + off %% 8] = "
-                  "line_at < %s && along_at < %s ? ",
-                  to, BLOCK, FC_FLASH_ROOM, BLOCK, s->size, s->length);
-    fc_mma_put_bits(&d, operand(x, s));
-    fc_str_add(g->t.out, " : (unsigned short)0;\n");
-    close_side(x);
-}
-
-static void bring_side(fc_flash_gen *x, unsigned which, const char *to) {
-    const side s = side_of(x, which);
-    (s.reads == FC_CUDA_BY_ONE ? bring_ones : bring_eights)(x, &s, to);
-}
-
-/* A stage: columns, and for the last walk what they are multiplied by. */
-static void bring(fc_flash_gen *x) {
-    fc_cuda_text *t = frame(x);
-    const unsigned rows = fc_flash_rows_room(x->cls), stage = fc_flash_stage(x->cls),
-                   stages = x->cls->cuda.dot_stages, walks = stages_of(x) + 1;
-    char second[64];
-    snprintf(second, sizeof second, "stage + %u",
-             fc_flash_blocks_of_k(x->cls) * (unsigned)FC_FLASH_ROOM);
-    fc_cuda_line(t, "unsigned int fill = 0, from = 0, walk = 0;");
-    fc_cuda_line(t, "ix next = 0;");
-    fc_cuda_line(t, "const auto bring = [&] {");
-    fc_cuda_line(t, "if (walk < %u) {", walks);
-    fc_cuda_line(t, "unsigned short *const stage = all + %u + fill;", rows);
-    bring_side(x, 1, "stage");
-    t = frame(x);
-    if (walks > 1) fc_cuda_line(t, "if (walk == %u) {", walks - 1);
-    bring_side(x, 2, second);
-    t = frame(x);
-    if (walks > 1) fc_cuda_line(t, "}");
-    fc_cuda_line(t, "fill = fill == %u ? 0 : fill + %u;", (stages - 1) * stage, stage);
-    fc_cuda_line(t, "next += %d;", SIDE);
-    fc_cuda_line(t, "if (next >= columns) next = 0, walk++;");
-    fc_cuda_line(t, "}");
-    fc_cuda_line(t, "fc_bring_set();");
-    fc_cuda_line(t, "};");
-    fc_cuda_line(t, "#pragma unroll 1");
-    fc_cuda_line(t, "for (int ahead = 0; ahead < %u; ahead++) bring();", stages - 1);
-}
-
 /* ---- a walk ---------------------------------------------------------------------------------- */
 
 /* c: sums of the first product for the columns of a part; x: what the first kernel makes of them.
  */
 static void scores(fc_flash_gen *x) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     const unsigned n = scores_of(x), each = SIDE / parts_of(x);
     fc_cuda_line(t, "float c[%u];", n);
     fc_cuda_line(t, "#ifdef FC_EMULATE");
@@ -321,7 +135,7 @@ static void scores(fc_flash_gen *x) {
 
 /* Opens the loop over a thread's scores of a part, `by` at a time. */
 static void begin_elements(fc_flash_gen *x, unsigned by) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int i = 0; i < %u; i += %u) {", scores_of(x), by);
     fc_cuda_line(t, "const int h = i / 2 %% 2;");
@@ -338,7 +152,7 @@ static void begin_elements(fc_flash_gen *x, unsigned by) {
 }
 
 static void make_scores(fc_flash_gen *x) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     begin_elements(x, 2);
     if (x->forms.rounds) {
         const fc_kernel *k = x->j->kernel[0];
@@ -364,7 +178,7 @@ static void make_scores(fc_flash_gen *x) {
 /* Opens the loops over columns and parts of them, up to where scores are there. `apart`: parts have
  * accumulators of their own. */
 static void begin_walk(fc_flash_gen *x, bool apart) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     const unsigned stage = fc_flash_stage(x->cls), stages = x->cls->cuda.dot_stages;
     fc_cuda_line(t, "#pragma unroll 1");
     fc_cuda_line(t, "for (ix at = 0; at < columns; at += %d) {", SIDE);
@@ -387,7 +201,7 @@ static bool in_order(const fc_flash_gen *x, unsigned r) {
 }
 
 static void declare(fc_flash_gen *x, unsigned r) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     const unsigned n = in_order(x, r) ? 64 : 2;
     fc_cuda_line(t, "part1::red%u w%u[%u];", r, r, n);
     fc_cuda_line(t, "#pragma unroll");
@@ -397,7 +211,7 @@ static void declare(fc_flash_gen *x, unsigned r) {
 
 /* A chunk is complete: its 128 lanes become one. */
 static void end_chunk(fc_flash_gen *x, unsigned r) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     fc_cuda_line(t, "if ((at + %d) %% %d == 0 || at + %d >= columns) {", SIDE, FC_CHUNK, SIDE);
     fc_cuda_line(t, "part1::red%u two[2];", r);
     fc_cuda_line(t, "fc_flash_lanes(w%u, two);", r);
@@ -409,7 +223,7 @@ static void end_chunk(fc_flash_gen *x, unsigned r) {
 }
 
 static void result(fc_flash_gen *x, unsigned r) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     const unsigned count = x->part[1].l.extra + FC_PB_COUNT;
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int h = 0; h < 2; h++)");
@@ -425,7 +239,7 @@ static void result(fc_flash_gen *x, unsigned r) {
 
 static void reduce(fc_flash_gen *x, unsigned stage) {
     const fc_kernel *k = x->j->kernel[1];
-    fc_cuda_line(frame(x), "{");
+    fc_cuda_line(fc_flash_frame(x), "{");
     for (unsigned r = 0; r < k->reductions.len; r++)
         if (k->reductions.at[r].stage == stage) declare(x, r);
     bool apart = false;
@@ -433,7 +247,7 @@ static void reduce(fc_flash_gen *x, unsigned stage) {
         apart |= k->reductions.at[r].stage == stage && in_order(x, r);
     begin_walk(x, apart);
     begin_elements(x, 1);
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     fc_cuda_indent(t);
     if (!x->cls->cuda.full) fc_str_add(t->out, "if (here < columns) ");
     fc_str_printf(t->out, "take%u(x[i], own[h], column, h", stage);
@@ -456,7 +270,7 @@ static void reduce(fc_flash_gen *x, unsigned stage) {
 
 /* What an element is as an operand: `name`(...) of x[i + e], rounded or in its bits. */
 static void put_weight(fc_flash_gen *x, const char *name, unsigned e) {
-    fc_str *out = frame(x)->out;
+    fc_str *out = fc_flash_frame(x)->out;
     const bool bare = x->forms.bare, rounds = x->forms.weights;
     if (!x->cls->cuda.full) fc_str_printf(out, "here%u < columns ? ", e);
     if (!bare) fc_str_add(out, "left(");
@@ -472,7 +286,7 @@ static void put_weight(fc_flash_gen *x, const char *name, unsigned e) {
 static void make_weights(fc_flash_gen *x, const char *name) {
     const bool rounds = x->forms.weights;
     begin_elements(x, 2);
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     fc_cuda_indent(t);
     if (rounds)
         fc_str_printf(t->out, "weights[i / 2] = fc_%s_pair(", fc_flash_half(x, x->f.n - 1));
@@ -486,7 +300,7 @@ static void make_weights(fc_flash_gen *x, const char *name) {
 }
 
 static void emulated_sums(fc_flash_gen *x) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     const unsigned each = SIDE / parts_of(x), second = fc_flash_blocks_of_k(x->cls) * FC_FLASH_ROOM;
     fc_cuda_line(t, "for (int i = 0; i < %u; i++) {", scores_of(x));
     fc_cuda_line(t, "const unsigned int on = thread / 32 * 16 + lane / 4 + i / 2 %% 2 * 8, off = i "
@@ -511,7 +325,7 @@ static void emulated_sums(fc_flash_gen *x) {
 
 /* o += weights of a part times what came with its columns. */
 static void multiply(fc_flash_gen *x) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     const unsigned each = SIDE / parts_of(x);
     fc_cuda_line(t, "#ifdef FC_EMULATE");
     emulated_sums(x);
@@ -527,7 +341,7 @@ static void multiply(fc_flash_gen *x) {
 
 /* A chunk of the second product is complete: as in cuda_dot.c. */
 static void join_levels(fc_flash_gen *x) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     const unsigned n = sums_of(x);
     fc_cuda_line(t, "if (columns > %d && ((at + %d) %% %d == 0 || at + %d >= columns)) {",
                  FC_DOT_CHUNK16, SIDE, FC_DOT_CHUNK16, SIDE);
@@ -550,7 +364,7 @@ static void join_levels(fc_flash_gen *x) {
 }
 
 static void last_walk(fc_flash_gen *x) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     const bool divides = x->forms.divides;
     begin_walk(x, false);
     fc_cuda_line(t, "unsigned int weights[%u];", scores_of(x) / 2);
@@ -572,7 +386,7 @@ static void last_walk(fc_flash_gen *x) {
 
 /* Where the largest so far is -inf nothing is subtracted: all that is there is 0. */
 static void scale(fc_flash_gen *x) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     fc_cuda_line(t, "float off[2];");
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int h = 0; h < 2; h++) {");
@@ -586,7 +400,7 @@ static void scale(fc_flash_gen *x) {
 }
 
 static void once(fc_flash_gen *x) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     const char *there = x->cls->cuda.full ? "" : "here < columns ? ";
     fc_cuda_line(t, "float top[2], total[2] = {0, 0}, by[2];");
     fc_cuda_line(t, "part1::red0 w0[2];");
@@ -623,7 +437,7 @@ static void once(fc_flash_gen *x) {
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
 static void store(fc_flash_gen *x) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     fc_cuda_line(t, "fc_brought<0>();");
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int i = 0; i < %u; i++) {", sums_of(x));
@@ -641,7 +455,7 @@ static unsigned extent_word(const fc_flash_gen *x, uint32_t part, uint32_t axis)
 
 /* The tile of a number: rows next to each other first, then batches. */
 static void begin_tile(fc_flash_gen *x) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     fc_cuda_line(t, "for (ix number = blockIdx.x; number < tiles; number += gridDim.x) {");
     fc_cuda_line(t, "ix rest = fc_quotient(number, high);");
     fc_cuda_line(t, "const ix m0 = (number - rest * high) * %d;", SIDE);
@@ -665,7 +479,7 @@ static void begin_tile(fc_flash_gen *x) {
 }
 
 static void begin(fc_flash_gen *x) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     const fc_class *a = &x->j->cls[0];
     const unsigned rows = fc_flash_rows_room(x->cls), stage = fc_flash_stage(x->cls),
                    extra = x->part[0].l.extra;
@@ -706,23 +520,18 @@ static void body(fc_flash_gen *x) {
     begin(x);
     begin_tile(x);
     fc_flash_functions(x);
-    for (unsigned i = 0; i < 3; i++) {
-        const side s = side_of(x, i);
-        begin_side(x, &s);
-    }
-    bring_side(x, 0, "all");
-    bring(x);
-    for (unsigned s = 0; s < stages_of(x); s++) reduce(x, s);
+    fc_flash_bring(x);
+    for (unsigned s = 0; s + 1 < fc_flash_walks(x); s++) reduce(x, s);
     if (x->cls->cuda.flash_once)
         once(x);
     else
         last_walk(x);
     store(x);
-    fc_cuda_line(frame(x), "}");
+    fc_cuda_line(fc_flash_frame(x), "}");
 }
 
 static fusec_status write(fc_flash_gen *x, const char *name, fc_error *e) {
-    fc_cuda_text *t = frame(x);
+    fc_cuda_text *t = fc_flash_frame(x);
     for (uint32_t i = 0; i < x->f.n; i++) fc_cuda_prelude(fc_flash_part(x, i));
     for (uint32_t i = 0; i < x->f.n; i++) {
         fc_cuda_gen *g = fc_flash_part(x, i);
@@ -731,14 +540,14 @@ static fusec_status write(fc_flash_gen *x, const char *name, fc_error *e) {
         fc_cuda_line(&g->t, "}");
     }
     instructions(x);
-    t = frame(x);
+    t = fc_flash_frame(x);
     fc_cuda_line(
         t,
         "extern \"C\" __global__ void __launch_bounds__(%d, %u) %s(const __grid_constant__ "
         "P p) {",
         THREADS, fc_flash_together(x->cls), name);
     body(x);
-    fc_cuda_line(frame(x), "}");
+    fc_cuda_line(fc_flash_frame(x), "}");
     return t->out->oom ? fc_oom(e) : FUSEC_OK;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_flash_text.h - between cuda_flash.c, the frame of joined products, and
- * cuda_flash_elements.c, what their kernels do with single elements. */
+/* cuda_flash_text.h - between cuda_flash.c, the frame of joined products, cuda_flash_operands.c,
+ * what comes to shared memory, and cuda_flash_elements.c, what their kernels do with single
+ * elements. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_FLASH_TEXT_H
 #define FUSEC_CODEGEN_CUDA_CUDA_FLASH_TEXT_H
 
@@ -34,6 +35,17 @@ fc_cuda_gen *fc_flash_part(fc_flash_gen *x, uint32_t part);
 static inline fc_cuda_gen *fc_flash_last(fc_flash_gen *x) {
     return fc_flash_part(x, x->f.n - 1);
 }
+/* Lines of the frame, which has no part. */
+static inline fc_cuda_text *fc_flash_frame(fc_flash_gen *x) {
+    return &fc_flash_part(x, 0)->t;
+}
+/* How often a block goes over the columns: for each stage of reductions, and once more. */
+static inline unsigned fc_flash_walks(const fc_flash_gen *x) {
+    return x->f.n == 3 && !x->cls->cuda.flash_once ? x->j->kernel[1]->nstages + 1 : 1;
+}
+/* cuda_flash_operands.c: the rows of a tile, and bring(). */
+void fc_flash_bring(fc_flash_gen *x);
+
 /* Opens what a part has in a scope: its arguments, scalars, indices of batches. `row` and `column`
  * (of what is passed on): expressions. */
 void fc_flash_open(fc_flash_gen *x, uint32_t part, const char *row, const char *column);

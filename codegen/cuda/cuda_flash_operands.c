@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuda_flash_operands.c - joined products: how operands come to shared memory.
+ *
+ * In: a tile of rows. Out: text of its left operand, which stays, and of bring(), which asks for
+ * the next 128 columns of the first product and, in the last walk, what the second multiplies by:
+ * in lines of 64 elements whose eights change places from line to line, as wgmma has them. Bare
+ * arrays come by 16 bytes, and no thread waits; others are computed element by element. */
+#include <stdio.h>
+
+#include "codegen/cuda/cuda_dot.h"
+#include "codegen/cuda/cuda_flash_text.h"
+
+enum { THREADS = FC_CUDA_THREADS, SIDE = FC_FLASH_SIDE, BLOCK = FC_FLASH_BLOCK };
+
+typedef struct side {
+    uint32_t part;
+    bool left;
+    unsigned reads, lines, wide; /* of the shared memory it fills: lines, elements of each */
+    uint32_t line, along;        /* axes of the part: from line to line, and along one */
+    const char *name, *first, *size, *length; /* the first line; how many there are; along one */
+} side;
+
+static side side_of(const fc_flash_gen *x, unsigned which) {
+    const fc_class *a = &x->j->cls[0], *z = &x->j->cls[x->f.n - 1];
+    const unsigned deep = fc_flash_blocks_of_k(x->cls) * BLOCK;
+    if (which == 0)
+        return (side){.left = true,
+                      .reads = a->cuda.dot_left,
+                      .lines = SIDE,
+                      .wide = deep,
+                      .line = a->cuda.dot_axis,
+                      .along = a->np,
+                      .name = "q",
+                      .first = "m0",
+                      .size = "down_size",
+                      .length = "deep"};
+    if (which == 1)
+        return (side){.reads = a->cuda.dot_right,
+                      .lines = SIDE,
+                      .wide = deep,
+                      .line = a->cuda.dot_across,
+                      .along = a->np,
+                      .name = "k",
+                      .first = "next",
+                      .size = "columns",
+                      .length = "deep"};
+    return (side){.part = x->f.n - 1,
+                  .reads = z->cuda.dot_right,
+                  .lines = SIDE,
+                  .wide = x->cls->cuda.flash_wide * BLOCK,
+                  .line = z->np,
+                  .along = x->f.across,
+                  .name = "v",
+                  .first = "next",
+                  .size = "columns",
+                  .length = "wide"};
+}
+
+static fc_val operand(fc_flash_gen *x, const side *s) {
+    const fc_cuda_gen *g = &x->part[s->part];
+    return fc_cuda_red_value(g, 0)[s->left == g->cls->cuda.dot_swapped];
+}
+
+static void set_index(fc_cuda_gen *g, uint32_t axis, const char *format, ...) {
+    char value[96];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(value, sizeof value, format, ap);
+    va_end(ap);
+    fc_cuda_line(&g->t, "const ix %c%u = %s;", axis < g->np ? 'i' : 'j',
+                 axis < g->np ? axis : axis - g->np, value);
+}
+
+/* Indices of the axes that the operand stands along: rows of the other one, columns. */
+static void set_others(fc_flash_gen *x, fc_cuda_gen *g, const side *s) {
+    const uint32_t own[3] = {x->f.axis[s->part][x->row], x->f.axis[s->part][x->f.rank - 1],
+                             s->part ? x->f.across : g->np};
+    for (int i = 0; i < 3; i++)
+        if (own[i] != s->line && own[i] != s->along) set_index(g, own[i], "0");
+}
+
+/* What a scope has of the part, less the axes of what is passed on. */
+static void open_side(fc_flash_gen *x, const side *s) {
+    fc_cuda_gen *g = fc_flash_part(x, s->part);
+    fc_cuda_line(&g->t, "using namespace part%u;", (unsigned)s->part);
+    fc_cuda_arguments(g);
+    fc_cuda_parameters(g);
+    for (uint32_t a = 0; a + 1 < x->f.rank; a++)
+        if (a != x->row) set_index(g, x->f.axis[s->part][a], "at%u", (unsigned)a);
+    set_others(x, g, s);
+}
+
+static void close_side(fc_flash_gen *x) {
+    fc_cuda_gen *g = &x->part[x->now];
+    memset(g->done, 0, g->code.ins.len);
+    fc_cuda_line(&g->t, "}");
+}
+
+/* Once a tile: where this thread's first sixteen bytes are of the first line. */
+static void begin_side(fc_flash_gen *x, const side *s) {
+    fc_cuda_gen *g = fc_flash_part(x, s->part);
+    if (s->reads == FC_CUDA_BY_ONE) return;
+    const uint32_t a = fc_cuda_bare(&g->code, operand(x, s));
+    fc_cuda_line(&g->t, "const unsigned short *%s;", s->name);
+    fc_cuda_line(&g->t, "{");
+    open_side(x, s);
+    set_index(g, s->line, s->left ? "m0 + (ix)line" : "(ix)line");
+    set_index(g, s->along, "(ix)in");
+    fc_cuda_bases(g, g->axes);
+    fc_cuda_line(&g->t, "%s = a%u + b%u;", s->name, (unsigned)g->k->accesses.at[a].buffer,
+                 (unsigned)a);
+    close_side(x);
+}
+
+static void bring_eights(fc_flash_gen *x, const side *s, const char *to) {
+    fc_cuda_gen *g = fc_flash_part(x, s->part);
+    const uint32_t a = fc_cuda_bare(&g->code, operand(x, s));
+    const unsigned turn = THREADS / (BLOCK / FC_CUDA_EIGHT); /* lines of a turn of all threads */
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int u = 0; u < %u; u++)", s->lines / turn);
+    for (unsigned b = 0; b < s->wide / BLOCK; b++) {
+        if (!b) fc_cuda_line(&g->t, "{");
+        fc_cuda_line(
+            &g->t,
+            "fc_bring(%s + %u + to + u * %u, %s + ((long long)%s + u * %u) * p.w[%u] + %u, "
+            "(ix)in + %u < %s && %s + (ix)line + u * %u < %s);",
+            to, b * FC_FLASH_ROOM, turn * BLOCK, s->name, s->left ? "0" : s->first, turn,
+            fc_cuda_word(g, a) + 1 + s->line, b * BLOCK, b * BLOCK, s->length, s->first, turn,
+            s->size);
+    }
+    fc_cuda_line(&g->t, "}");
+}
+
+static void bring_ones(fc_flash_gen *x, const side *s, const char *to) {
+    fc_cuda_gen *g = fc_flash_part(x, s->part);
+    const fc_dot d = {.g = g, .half = (fusec_dtype)g->k->reductions.at[0].half};
+    fc_cuda_line(&g->t, "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (unsigned int turn = thread; turn < %u; turn += %d) {",
+                 s->lines * s->wide, THREADS);
+    fc_cuda_line(&g->t, "const unsigned int on = turn / %u, off = turn %% %u;", s->wide, s->wide);
+    fc_cuda_line(&g->t, "const ix line_at = %s + (ix)on, along_at = (ix)off;", s->first);
+    open_side(x, s);
+    set_index(g, s->line, "line_at < %s ? line_at : %s - 1", s->size, s->size);
+    set_index(g, s->along, "along_at < %s ? along_at : %s - 1", s->length, s->length);
+    fc_dot_slice(g, fc_mma_narrow_of(&d, operand(x, s)));
+    fc_cuda_bases(g, g->axes);
+    fc_cuda_element(g);
+    fc_cuda_indent(&g->t);
+    fc_str_printf(g->t.out,
+                  "(%s)[off / %d * %d + on * %d + (off / 8 %% 8 ^ on %% 8) * 8 + off %% 8] = "
+                  "line_at < %s && along_at < %s ? ",
+                  to, BLOCK, FC_FLASH_ROOM, BLOCK, s->size, s->length);
+    fc_mma_put_bits(&d, operand(x, s));
+    fc_str_add(g->t.out, " : (unsigned short)0;\n");
+    close_side(x);
+}
+
+static void bring_side(fc_flash_gen *x, unsigned which, const char *to) {
+    const side s = side_of(x, which);
+    (s.reads == FC_CUDA_BY_ONE ? bring_ones : bring_eights)(x, &s, to);
+}
+
+/* A stage: columns, and for the last walk what they are multiplied by. */
+static void bring_stages(fc_flash_gen *x) {
+    fc_cuda_text *t = fc_flash_frame(x);
+    const unsigned rows = fc_flash_rows_room(x->cls), stage = fc_flash_stage(x->cls),
+                   stages = x->cls->cuda.dot_stages, walks = fc_flash_walks(x);
+    char second[64];
+    snprintf(second, sizeof second, "stage + %u",
+             fc_flash_blocks_of_k(x->cls) * (unsigned)FC_FLASH_ROOM);
+    fc_cuda_line(t, "unsigned int fill = 0, from = 0, walk = 0;");
+    fc_cuda_line(t, "ix next = 0;");
+    fc_cuda_line(t, "const auto bring = [&] {");
+    fc_cuda_line(t, "if (walk < %u) {", walks);
+    fc_cuda_line(t, "unsigned short *const stage = all + %u + fill;", rows);
+    bring_side(x, 1, "stage");
+    t = fc_flash_frame(x);
+    if (walks > 1) fc_cuda_line(t, "if (walk == %u) {", walks - 1);
+    bring_side(x, 2, second);
+    t = fc_flash_frame(x);
+    if (walks > 1) fc_cuda_line(t, "}");
+    fc_cuda_line(t, "fill = fill == %u ? 0 : fill + %u;", (stages - 1) * stage, stage);
+    fc_cuda_line(t, "next += %d;", SIDE);
+    fc_cuda_line(t, "if (next >= columns) next = 0, walk++;");
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "fc_bring_set();");
+    fc_cuda_line(t, "};");
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (int ahead = 0; ahead < %u; ahead++) bring();", stages - 1);
+}
+
+void fc_flash_bring(fc_flash_gen *x) {
+    for (unsigned i = 0; i < 3; i++) {
+        const side s = side_of(x, i);
+        begin_side(x, &s);
+    }
+    bring_side(x, 0, "all");
+    bring_stages(x);
+}
