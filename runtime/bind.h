@@ -32,8 +32,9 @@ typedef struct fc_bound_step {
     int64_t *moved_args; /* [strips->count][arguments] the same of addresses, in bytes; or NULL */
     fc_own_word *own;    /* of its block */
     uint32_t nown;
-    const fc_joined *joined; /* the kernels of its launch, which it is one of (join.h), and */
-    uint32_t joined_from;    /* the first step of them; NULL: it has one of its own */
+    const fc_joined *joined; /* the kernels of its launch, which it is one of (join.h); NULL: it
+                                has one of its own */
+    uint32_t joined_from;    /* the first step of them */
 } fc_bound_step;
 
 /* An array of which a strip at a time is there (strips.h). */

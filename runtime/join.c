@@ -17,6 +17,7 @@ static bool touches(const fc_kernel *k, uint32_t buffer) {
 /* A temporary that step `step` makes, the next one reads, and nobody else touches. */
 static bool is_passed(const fc_program *p, uint32_t step, uint32_t buffer) {
     if (p->plan->buffers.at[buffer].kind != FC_BUF_TEMP) return false;
+    if (!touches(kernel_of(p, step + 1), buffer)) return false; /* most end here */
     for (uint32_t s = 0; s < p->plan->steps.len; s++)
         if (touches(kernel_of(p, s), buffer) != (s == step || s == step + 1)) return false;
     return true;

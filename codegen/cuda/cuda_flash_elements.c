@@ -14,9 +14,14 @@ fc_cuda_gen *fc_flash_part(fc_flash_gen *x, uint32_t part) {
     return &x->part[part];
 }
 
-static void index_of(fc_cuda_gen *g, uint32_t axis, const char *value) {
-    const bool kept = axis < g->np;
-    fc_cuda_line(&g->t, "const ix %c%u = %s;", kept ? 'i' : 'j', kept ? axis : axis - g->np, value);
+void fc_flash_index(fc_cuda_gen *g, uint32_t axis, const char *format, ...) {
+    char value[96];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(value, sizeof value, format, ap);
+    va_end(ap);
+    fc_cuda_line(&g->t, "const ix %c%u = %s;", axis < g->np ? 'i' : 'j',
+                 axis < g->np ? axis : axis - g->np, value);
 }
 
 void fc_flash_open(fc_flash_gen *x, uint32_t part, const char *row, const char *column) {
@@ -27,12 +32,10 @@ void fc_flash_open(fc_flash_gen *x, uint32_t part, const char *row, const char *
     fc_cuda_parameters(g);
     fc_cuda_line(t, "const ix count = (ix)p.w[%u];", g->l.extra + FC_PB_COUNT);
     fc_cuda_line(t, "const long long zero = p.w[%u];", g->l.extra + FC_PB_SPARE0);
-    for (uint32_t a = 0; a + 1 < x->f.rank; a++) {
-        char at[16];
-        snprintf(at, sizeof at, "at%u", (unsigned)a);
-        index_of(g, x->f.axis[part][a], a == x->row ? row : at);
-    }
-    if (column) index_of(g, x->f.axis[part][x->f.rank - 1], column);
+    for (uint32_t a = 0; a + 1 < x->f.rank; a++)
+        if (a != x->row) fc_flash_index(g, x->f.axis[part][a], "at%u", (unsigned)a);
+    if (row) fc_flash_index(g, x->f.axis[part][x->row], "%s", row);
+    if (column) fc_flash_index(g, x->f.axis[part][x->f.rank - 1], "%s", column);
 }
 
 void fc_flash_close(fc_flash_gen *x) {
@@ -205,7 +208,7 @@ static void left(fc_flash_gen *x) {
     fc_cuda_line(&g->t, "const auto left = [&](const %s x, const ix row, const ix column) {",
                  x->f.n == 2 ? fc_flash_passed_type(x) : fc_dtypes[a->dtype].cuda);
     fc_flash_open(x, x->f.n - 1, "row", "column");
-    index_of(g, x->f.across, "0");
+    fc_flash_index(g, x->f.across, "0");
     value(g, fc_mma_narrow_of(&d, left_operand(g)), g->axes);
     fc_cuda_indent(&g->t);
     fc_str_add(g->t.out, "return ");
@@ -218,7 +221,7 @@ static void finish(fc_flash_gen *x) {
     fc_cuda_gen *g = fc_flash_last(x);
     fc_cuda_line(&g->t, "const auto finish = [&](const float c, const ix row, const ix column) {");
     fc_flash_open(x, x->f.n - 1, "row", NULL);
-    index_of(g, x->f.across, "column");
+    fc_flash_index(g, x->f.across, "column");
     finished(g);
     (void)fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW);
     fc_cuda_bases(g, g->np);

@@ -15,8 +15,8 @@ enum { THREADS = FC_CUDA_THREADS, SIDE = FC_FLASH_SIDE, BLOCK = FC_FLASH_BLOCK }
 typedef struct side {
     uint32_t part;
     bool left;
-    unsigned reads, lines, wide; /* of the shared memory it fills: lines, elements of each */
-    uint32_t line, along;        /* axes of the part: from line to line, and along one */
+    unsigned reads, wide; /* elements of each of the 128 lines that it fills */
+    uint32_t line, along; /* axes of the part: from line to line, and along one */
     const char *name, *first, *size, *length; /* the first line; how many there are; along one */
 } side;
 
@@ -26,7 +26,6 @@ static side side_of(const fc_flash_gen *x, unsigned which) {
     if (which == 0)
         return (side){.left = true,
                       .reads = a->cuda.dot_left,
-                      .lines = SIDE,
                       .wide = deep,
                       .line = a->cuda.dot_axis,
                       .along = a->np,
@@ -36,7 +35,6 @@ static side side_of(const fc_flash_gen *x, unsigned which) {
                       .length = "deep"};
     if (which == 1)
         return (side){.reads = a->cuda.dot_right,
-                      .lines = SIDE,
                       .wide = deep,
                       .line = a->cuda.dot_across,
                       .along = a->np,
@@ -46,7 +44,6 @@ static side side_of(const fc_flash_gen *x, unsigned which) {
                       .length = "deep"};
     return (side){.part = x->f.n - 1,
                   .reads = z->cuda.dot_right,
-                  .lines = SIDE,
                   .wide = x->cls->cuda.flash_wide * BLOCK,
                   .line = z->np,
                   .along = x->f.across,
@@ -61,33 +58,17 @@ static fc_val operand(fc_flash_gen *x, const side *s) {
     return fc_cuda_red_value(g, 0)[s->left == g->cls->cuda.dot_swapped];
 }
 
-static void set_index(fc_cuda_gen *g, uint32_t axis, const char *format, ...) {
-    char value[96];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(value, sizeof value, format, ap);
-    va_end(ap);
-    fc_cuda_line(&g->t, "const ix %c%u = %s;", axis < g->np ? 'i' : 'j',
-                 axis < g->np ? axis : axis - g->np, value);
-}
-
 /* Indices of the axes that the operand stands along: rows of the other one, columns. */
 static void set_others(fc_flash_gen *x, fc_cuda_gen *g, const side *s) {
     const uint32_t own[3] = {x->f.axis[s->part][x->row], x->f.axis[s->part][x->f.rank - 1],
                              s->part ? x->f.across : g->np};
     for (int i = 0; i < 3; i++)
-        if (own[i] != s->line && own[i] != s->along) set_index(g, own[i], "0");
+        if (own[i] != s->line && own[i] != s->along) fc_flash_index(g, own[i], "0");
 }
 
-/* What a scope has of the part, less the axes of what is passed on. */
 static void open_side(fc_flash_gen *x, const side *s) {
-    fc_cuda_gen *g = fc_flash_part(x, s->part);
-    fc_cuda_line(&g->t, "using namespace part%u;", (unsigned)s->part);
-    fc_cuda_arguments(g);
-    fc_cuda_parameters(g);
-    for (uint32_t a = 0; a + 1 < x->f.rank; a++)
-        if (a != x->row) set_index(g, x->f.axis[s->part][a], "at%u", (unsigned)a);
-    set_others(x, g, s);
+    fc_flash_open(x, s->part, NULL, NULL);
+    set_others(x, fc_flash_part(x, s->part), s);
 }
 
 static void close_side(fc_flash_gen *x) {
@@ -104,8 +85,8 @@ static void begin_side(fc_flash_gen *x, const side *s) {
     fc_cuda_line(&g->t, "const unsigned short *%s;", s->name);
     fc_cuda_line(&g->t, "{");
     open_side(x, s);
-    set_index(g, s->line, s->left ? "m0 + (ix)line" : "(ix)line");
-    set_index(g, s->along, "(ix)in");
+    fc_flash_index(g, s->line, s->left ? "m0 + (ix)line" : "(ix)line");
+    fc_flash_index(g, s->along, "(ix)in");
     fc_cuda_bases(g, g->axes);
     fc_cuda_line(&g->t, "%s = a%u + b%u;", s->name, (unsigned)g->k->accesses.at[a].buffer,
                  (unsigned)a);
@@ -117,7 +98,7 @@ static void bring_eights(fc_flash_gen *x, const side *s, const char *to) {
     const uint32_t a = fc_cuda_bare(&g->code, operand(x, s));
     const unsigned turn = THREADS / (BLOCK / FC_CUDA_EIGHT); /* lines of a turn of all threads */
     fc_cuda_line(&g->t, "#pragma unroll");
-    fc_cuda_line(&g->t, "for (int u = 0; u < %u; u++)", s->lines / turn);
+    fc_cuda_line(&g->t, "for (int u = 0; u < %u; u++)", SIDE / turn);
     for (unsigned b = 0; b < s->wide / BLOCK; b++) {
         if (!b) fc_cuda_line(&g->t, "{");
         fc_cuda_line(
@@ -135,13 +116,13 @@ static void bring_ones(fc_flash_gen *x, const side *s, const char *to) {
     fc_cuda_gen *g = fc_flash_part(x, s->part);
     const fc_dot d = {.g = g, .half = (fusec_dtype)g->k->reductions.at[0].half};
     fc_cuda_line(&g->t, "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (unsigned int turn = thread; turn < %u; turn += %d) {",
-                 s->lines * s->wide, THREADS);
+    fc_cuda_line(&g->t, "for (unsigned int turn = thread; turn < %u; turn += %d) {", SIDE * s->wide,
+                 THREADS);
     fc_cuda_line(&g->t, "const unsigned int on = turn / %u, off = turn %% %u;", s->wide, s->wide);
     fc_cuda_line(&g->t, "const ix line_at = %s + (ix)on, along_at = (ix)off;", s->first);
     open_side(x, s);
-    set_index(g, s->line, "line_at < %s ? line_at : %s - 1", s->size, s->size);
-    set_index(g, s->along, "along_at < %s ? along_at : %s - 1", s->length, s->length);
+    fc_flash_index(g, s->line, "line_at < %s ? line_at : %s - 1", s->size, s->size);
+    fc_flash_index(g, s->along, "along_at < %s ? along_at : %s - 1", s->length, s->length);
     fc_dot_slice(g, fc_mma_narrow_of(&d, operand(x, s)));
     fc_cuda_bases(g, g->axes);
     fc_cuda_element(g);

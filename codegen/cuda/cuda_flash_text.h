@@ -47,9 +47,11 @@ static inline unsigned fc_flash_walks(const fc_flash_gen *x) {
 void fc_flash_bring(fc_flash_gen *x);
 
 /* Opens what a part has in a scope: its arguments, scalars, indices of batches. `row` and `column`
- * (of what is passed on): expressions. */
+ * (of what is passed on): expressions; NULL: the caller sets that index. */
 void fc_flash_open(fc_flash_gen *x, uint32_t part, const char *row, const char *column);
 void fc_flash_close(fc_flash_gen *x); /* "}" */
+/* "const ix i1 = ...;", of an axis of a part. */
+void fc_flash_index(fc_cuda_gen *g, uint32_t axis, const char *format, ...) FC_PRINTF(3, 4);
 
 /* Functions of elements: score(c, row, column), take0(x, row, column, h, w0), ...,
  * weight(x, row, column, h, ...), left(x, row, column), finish(c, row, column). */
