@@ -53,3 +53,25 @@ bool fc_linear_same_terms(const fc_linear *a, const fc_linear *b) {
     }
     return true;
 }
+
+static bool are_rows_apart(const fc_kernel *k, const fc_instr *a, const fc_instr *b) {
+    fc_linear by = {0};
+    if (a->imm != b->imm || !fc_linear_add(&k->code, a->a, 1, &by) ||
+        !fc_linear_add(&k->code, b->a, -1, &by))
+        return false;
+    for (unsigned i = 0; i < by.n; i++)
+        if (k->code.ins.at[by.term[i].of].op != FC_OP_PARAM) return false;
+    return by.n || by.constant > FC_NEAR || by.constant < -FC_NEAR;
+}
+
+unsigned fc_reads_other_rows(const fc_kernel *k) {
+    const fc_instr *last = NULL;
+    unsigned n = 0;
+    for (size_t v = 0; v < k->code.ins.len; v++) {
+        const fc_instr *i = &k->code.ins.at[v];
+        if (i->op != FC_OP_LOAD_AT) continue;
+        n += last && are_rows_apart(k, last, i);
+        last = i;
+    }
+    return n;
+}

@@ -6,7 +6,7 @@
 #ifndef FUSEC_CODEGEN_LINEAR_H
 #define FUSEC_CODEGEN_LINEAR_H
 
-#include "ir/code.h"
+#include "ir/kernel.h"
 
 enum { FC_LINEAR_TERMS = 12, FC_LINEAR_DEPTH = 64 };
 
@@ -25,5 +25,11 @@ bool fc_is_linear_row(const fc_instr *i);
 bool fc_linear_add(const fc_code *c, fc_val v, int64_t by, fc_linear *f);
 /* Whether two forms are equal but for their constants. */
 bool fc_linear_same_terms(const fc_linear *a, const fc_linear *b);
+
+/* Elements that are near to each other in a row of an array: a thread reads them together. */
+enum { FC_NEAR = 64 };
+/* How many reads at computed elements are in another row of their array than the read before them,
+ * in the same columns: their places differ by sizes, or by constants that are not near. */
+unsigned fc_reads_other_rows(const fc_kernel *k);
 
 #endif

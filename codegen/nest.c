@@ -6,6 +6,7 @@
  * that every access walks as one; every element an access can touch lies inside its array. */
 #include "codegen/nest.h"
 #include "codegen/facts.h"
+#include "codegen/linear.h"
 #include "ir/plant.h"
 
 /* ---- one access ------------------------------------------------------------------------------ */
@@ -160,8 +161,17 @@ static bool joined(const fc_nest *n, uint32_t axis) {
     return true;
 }
 
-/* Drops and merges within axes [from, from + *count). Strides still stand FC_MAX_AXES apart. */
-static fusec_status simplify(fc_nest *n, uint32_t from, uint32_t *count, fc_error *e) {
+/* Whether rows stay rows: what reads several of an array can share them (codegen/cuda/cuda_stack.c)
+ * where they are long. */
+static bool keeps_rows(const fc_kernel *k, const fc_nest *n) {
+    enum { SEVERAL = 2, LONG = 1024 };
+    return k->schedule == FC_SCHED_MAP && n->np > 1 && n->extent[n->np - 1] >= LONG &&
+           fc_reads_other_rows(k) >= SEVERAL;
+}
+
+/* Drops and merges within axes [from, from + *count), the last of which stays as it is if `keep`.
+ * Strides still stand FC_MAX_AXES apart. */
+static fusec_status simplify(fc_nest *n, uint32_t from, uint32_t *count, bool keep, fc_error *e) {
     for (uint32_t i = from; i < from + *count;) {
         if (n->extent[i] == 1) {
             remove_axis(n, n->np + n->nr, i);
@@ -171,7 +181,7 @@ static fusec_status simplify(fc_nest *n, uint32_t from, uint32_t *count, fc_erro
         }
     }
     for (uint32_t i = from; i + 1 < from + *count;) {
-        if (!joined(n, i)) {
+        if (!joined(n, i) || (keep && i + 2 == from + *count)) {
             i++;
             continue;
         }
@@ -312,8 +322,8 @@ static fusec_status bind(const fc_kernel *k, const int64_t *values, const int64_
     if (cut) join_offsets(out, cut);
     if (!plain) {
         turn_short_columns(k, out);
-        FC_TRY(simplify(out, out->np, &out->nr, e));
-        FC_TRY(simplify(out, 0, &out->np, e));
+        FC_TRY(simplify(out, out->np, &out->nr, false, e));
+        FC_TRY(simplify(out, 0, &out->np, keeps_rows(k, out), e));
     }
     if (out->np == 0) {
         if (out->nr == FC_MAX_AXES)

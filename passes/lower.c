@@ -98,7 +98,7 @@ static fc_val load(fc_lowering *l, fc_node n, fc_list shape, fc_list map, unsign
     const uint32_t arg = arg_for(l, l->buffer[n], t, false), rank = fc_list_len(l->g, shape);
     fc_code *c = &l->k->code;
     fc_lower_reach(l, arg, shape == fc_at(l->g, n)->shape ? rank : 0, map);
-    if (fc_map_is_affine(l->g, map, rank))
+    if (fc_map_is_affine(l->g, map, rank) && !fc_lower_as_element(l, arg, shape, map, pair))
         return fc_kernel_load(l->k, access_for(l, arg, shape, map, pair));
     const fc_val when = fc_lower_guards(l, map, rank, 0);
     fc_val at = fc_lower_element(l, map, shape);
@@ -470,19 +470,32 @@ static void build(fc_lowering *l) {
     }
 }
 
+static void make(fc_lowering *l) {
+    fc_kernel_init(l->k, l->g->alloc);
+    set_axes(l);
+    build(l);
+    fc_free(l->alloc, l->slots);
+    l->slots = NULL;
+    l->nslots = l->nused = 0;
+    fc_vec_free(l->alloc, &l->todo);
+    fc_vec_free(l->alloc, &l->records);
+    fc_vec_free(l->alloc, &l->loops);
+}
+
 fusec_status fc_lower(fc_graph *g, const fc_pass_options *o, const fc_fusion *f, uint32_t region,
                       const fc_plan *plan, const uint32_t *buffer, fc_kernel *k, fc_error *e) {
-    fc_kernel_init(k, g->alloc);
     fc_lowering l = {
         .g = g, .f = f, .r = &f->regions.at[region], .plan = plan, .buffer = buffer, .k = k};
     l.alloc = g->alloc;
     l.wide16 = FC_PLANTED(lost_rounding) || (o->mode & FC_MODE_WIDE16) != 0;
-    set_axes(&l);
-    build(&l);
-    fc_free(l.alloc, l.slots);
-    fc_vec_free(l.alloc, &l.todo);
-    fc_vec_free(l.alloc, &l.records);
-    fc_vec_free(l.alloc, &l.loops);
+    make(&l);
+    if (!l.oom && fc_lower_find_neighbours(&l)) {
+        fc_kernel_free(k);
+        l.again = true;
+        make(&l);
+    }
+    fc_vec_free(l.alloc, &l.reads);
+    fc_vec_free(l.alloc, &l.neighbours);
     if (l.oom || k->code.status == FUSEC_OUT_OF_MEMORY || g->error.code == FUSEC_OUT_OF_MEMORY)
         return fc_oom(e);
     if (k->code.status) return fc_fail(e, k->code.status, "a kernel could not be built");

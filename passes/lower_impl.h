@@ -29,6 +29,12 @@ typedef struct fc_lower_rounds {
     uint32_t number;
 } fc_lower_rounds;
 
+/* An affine read along the rows of an array. */
+typedef struct fc_lower_read {
+    uint32_t arg;
+    fc_list shape, map;
+} fc_lower_read;
+
 typedef struct fc_lowering {
     fc_graph *g;
     const fc_fusion *f;
@@ -43,6 +49,9 @@ typedef struct fc_lowering {
     FC_VEC(fc_lower_todo) todo;
     FC_VEC(fc_lower_record) records;
     FC_VEC(fc_lower_rounds) loops;
+    FC_VEC(fc_lower_read) reads;
+    FC_VEC(uint8_t) neighbours; /* [args] whether some of them are; known when it is made again */
+    bool again;
     bool oom, wide16;
 } fc_lowering;
 
@@ -52,6 +61,11 @@ bool fc_lower_known(const fc_lowering *l, fc_node n, fc_list map, fc_val *out);
 /* What an access of an array says of the rows that it touches (lower_reach.c); `rank` 0: that it may
  * be any. */
 void fc_lower_reach(fc_lowering *l, uint32_t arg, uint32_t rank, fc_list map);
+
+/* Affine reads whose places differ by constants are made at computed elements: whether this one is;
+ * whether there are any, so that the kernel is to be made again (lower_neighbours.c). */
+bool fc_lower_as_element(fc_lowering *l, uint32_t arg, fc_list shape, fc_list map, unsigned pair);
+bool fc_lower_find_neighbours(fc_lowering *l);
 
 /* A value at every point of the domain of its own shape. */
 fc_val fc_lower_element_of(fc_lowering *l, fc_node n);

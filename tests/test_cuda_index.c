@@ -382,6 +382,36 @@ static job *open_across(int64_t h, int64_t w, int64_t less, int64_t far, fc_cuda
     return j;
 }
 
+/* x[1:-1, 1:-1] and its neighbours, a view each; `cross`: those beside it, too. */
+static job *open_views(fusec_dtype t, bool cross, int64_t h, int64_t w, fc_cuda_host *host) {
+    static const int8_t at[][2] = {{1, 1}, {0, 1}, {2, 1}, {1, 0}, {1, 2}};
+    job *j = new_job(&fc_cuda_small);
+    fc_graph_init(&j->g, &fc_libc_alloc, NULL);
+    const fc_dim n = gbd(&j->g, "h"), m = gbd(&j->g, "w"), two = fc_dim_const(&j->g.dims, 2);
+    const fc_dim rows = fc_dim_sub(&j->g.dims, n, two),
+                 columns = cross ? fc_dim_sub(&j->g.dims, m, two) : m;
+    j->syms[0] = h;
+    j->syms[1] = w;
+    const fc_node x = gbin(&j->g, "x", t, 2, n, m, 0);
+    fc_node y = FC_NONODE;
+    for (size_t i = 0; i < (cross ? FC_COUNT(at) : 3); i++) {
+        const fc_slice axes[] = {{fc_dim_const(&j->g.dims, at[i][0]), 1, rows},
+                                 {fc_dim_const(&j->g.dims, cross ? at[i][1] : 0), 1, columns}};
+        const fc_node v = fc_build_slice(&j->g, x, axes);
+        y = i ? gb2(&j->g, FC_OP_sub, gb2(&j->g, FC_OP_mul, y, gbn(&j->g, y, 3)), v) : v;
+    }
+    fc_build_output(&j->g, "y", y);
+    if (!plan_job(j)) return close_job(j), NULL;
+    for (int64_t i = 0; i < h * w; i++) {
+        const uint8_t v = (uint8_t)(i * 7 % 31);
+        if (t == FUSEC_F32) ((float *)j->in.t[0].data)[i] = v;
+        if (t == FUSEC_F64) ((double *)j->in.t[0].data)[i] = v;
+        if (t == FUSEC_U8) ((uint8_t *)j->in.t[0].data)[i] = v;
+    }
+    if (!expect(j, host)) return close_job(j), NULL;
+    return j;
+}
+
 static bool text_has(const job *j, const char *what) {
     fc_error e = {0};
     fc_str text;
@@ -450,6 +480,45 @@ FC_TEST(cuda_index, stencils_on_the_host) {
     FC_EXPECT_TRUE(built);
     for (size_t i = 0; i < n; i++) {
         FC_TRACE("stencil %u", (unsigned)i);
+        if (built) run_job(jobs[i], &host);
+        FC_UNTRACE();
+        close_job(jobs[i]);
+    }
+    fc_cuda_host_close(&host);
+}
+
+/* Views that differ by constants are reads at computed elements, in rows
+ * together or not, as whole vectors or not. */
+FC_TEST(cuda_index, views_on_the_host) {
+    static const struct {
+        fusec_dtype dtype;
+        bool cross;
+        int64_t h, w;
+        unsigned vector, rows;
+    } all[] = {{FUSEC_F32, true, 142, 514, 4, 4},   {FUSEC_F32, true, 142, 512, 2, 4},
+               {FUSEC_F32, true, 145, 513, 2, 4},   {FUSEC_F32, true, 9, 38, 4, 0},
+               {FUSEC_F64, true, 142, 763, 2, 4},   {FUSEC_U8, true, 142, 2050, 16, 4},
+               {FUSEC_F32, false, 130, 1024, 4, 4}, {FUSEC_F32, false, 130, 1023, 4, 0}};
+    fc_cuda_host host;
+    job *jobs[FC_COUNT(all)];
+    size_t n = 0;
+    if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    for (size_t i = 0; i < FC_COUNT(all); i++) {
+        FC_TRACE("views %u", (unsigned)i);
+        job *j = open_views(all[i].dtype, all[i].cross, all[i].h, all[i].w, &host);
+        if (j) {
+            FC_EXPECT_EQ_U64(j->steps[0].cls.vector, all[i].vector);
+            FC_EXPECT_EQ_U64(j->steps[0].cls.cuda.rows_in_turn, all[i].rows);
+            FC_EXPECT_EQ_U64(text_has(j, "bool every = "), all[i].rows > 0);
+            jobs[n++] = j;
+        }
+        FC_UNTRACE();
+    }
+    FC_EXPECT_EQ_U64(n, FC_COUNT(all));
+    const bool built = fc_cuda_host_build(&host);
+    FC_EXPECT_TRUE(built);
+    for (size_t i = 0; i < n; i++) {
+        FC_TRACE("views %u", (unsigned)i);
         if (built) run_job(jobs[i], &host);
         FC_UNTRACE();
         close_job(jobs[i]);

@@ -245,6 +245,7 @@ void fc_cuda_group_first(fc_cuda_gen *g, const fc_cuda_group *gr);
 fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, const fc_code *edges,
                                   fc_error *e);
 void fc_cuda_windows_free(fc_cuda_gen *g);
+bool fc_cuda_windows_any(const fc_cuda_gen *g);
 /* Whether v is such a read; marks in g->need what its place is made of. */
 bool fc_cuda_windowed(const fc_cuda_gen *g, fc_val v);
 void fc_cuda_windows_need(fc_cuda_gen *g, fc_val v);

@@ -57,7 +57,7 @@ fusec_status fc_cuda_inside_init(fc_cuda_gen *g, fc_error *e) {
     const fusec_status st =
         fc_inside_make(g->k, g->cls, g->np - 1, FC_INSIDE_VECTORS, g->code.alloc, &x->in);
     if (st != FUSEC_OK) return fc_fail(e, st, "the code of a kernel inside of its edges");
-    if (!x->in.bounds.len) {
+    if (!x->in.map) { /* not worth it */
         fc_cuda_inside_free(g);
         return FUSEC_OK;
     }
@@ -69,6 +69,8 @@ fusec_status fc_cuda_inside_init(fc_cuda_gen *g, fc_error *e) {
         if (x->in.bounds.at[i].value != FC_NOVAL) known[x->g.map[x->in.bounds.at[i].value]] = 1;
     const fusec_status found = fc_cuda_windows_find(&x->g, known, &g->k->code, e);
     fc_free(g->code.alloc, known);
+    if (found == FUSEC_OK && !x->in.bounds.len && !fc_cuda_windows_any(&x->g))
+        fc_cuda_inside_free(g);
     return found;
 }
 
@@ -153,7 +155,7 @@ static void test(struct fc_cuda_inside *x, const fc_cuda_group *gr) {
         and_then(x, &any);
         fc_cuda_windows_even_test(&x->g);
     }
-    fc_str_add(t->out, ";\n");
+    fc_str_add(t->out, any ? ";\n" : "inside = true;\n");
 }
 
 /* What is known of the vector has the names of its values from here on. */
@@ -193,10 +195,30 @@ static void at_the_edge(fc_cuda_gen *g, const fc_cuda_group *gr) {
     fc_cuda_group_compute(g, gr, FC_CUDA_STORES);
 }
 
+/* Whether nothing is asked for: all elements exist, and no read may meet an edge. */
+static bool is_always_inside(const struct fc_cuda_inside *x, const fc_cuda_group *gr) {
+    return !gr->limit && !x->in.bounds.len && !x->in.needed.len && !fc_cuda_windows_even(&x->g);
+}
+
+static void compute_inside(struct fc_cuda_inside *x, const fc_cuda_group *whole) {
+    fc_cuda_slice(&x->g, FC_CUDA_STORES, FC_POINT);
+    fc_cuda_group_compute(&x->g, whole, FC_CUDA_STORES);
+    memset(x->g.done, 0, x->g.code.ins.len);
+}
+
 void fc_cuda_inside_compute(fc_cuda_gen *g, const fc_cuda_group *gr) {
     struct fc_cuda_inside *x = g->inside;
     fc_cuda_group whole = *gr;
     whole.limit = NULL;
+    if (is_always_inside(x, gr)) {
+        fc_cuda_line(&g->t, "{");
+        x->g.t.depth = g->t.depth;
+        fc_cuda_parameters(&x->g);
+        compute_inside(x, &whole);
+        fc_cuda_line(&x->g.t, "}");
+        g->t.depth = x->g.t.depth;
+        return;
+    }
     fc_cuda_line(&g->t, "bool plain = true;");
     fc_cuda_line(&g->t, "{");
     x->g.t.depth = g->t.depth;
@@ -212,9 +234,7 @@ void fc_cuda_inside_compute(fc_cuda_gen *g, const fc_cuda_group *gr) {
     fc_cuda_line(&x->g.t, "}");
     fc_cuda_line(&x->g.t, "if (inside) {");
     know(x, true);
-    fc_cuda_slice(&x->g, FC_CUDA_STORES, FC_POINT);
-    fc_cuda_group_compute(&x->g, &whole, FC_CUDA_STORES);
-    memset(x->g.done, 0, x->g.code.ins.len);
+    compute_inside(x, &whole);
     fc_cuda_line(&x->g.t, "plain = false;");
     fc_cuda_line(&x->g.t, "}");
     fc_cuda_line(&x->g.t, "}");

@@ -65,7 +65,7 @@ static fc_cuda_group map_group(const fc_cuda_gen *g, char *number, size_t size) 
                            .step = 1,
                            .first = last,
                            .end = last + 1,
-                           .wide = true,
+                           .wide = g->cls->aligned,
                            .number = number,
                            .limit = g->cls->cuda.whole ? NULL : "inner",
                            .slot = g->cls->cuda.repeat > 1 ? "[u]" : ""};

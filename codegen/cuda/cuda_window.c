@@ -127,6 +127,10 @@ void fc_cuda_windows_free(fc_cuda_gen *g) {
     g->windows = NULL;
 }
 
+bool fc_cuda_windows_any(const fc_cuda_gen *g) {
+    return g->windows->of.len > 0;
+}
+
 bool fc_cuda_windowed(const fc_cuda_gen *g, fc_val v) {
     return g->windows && g->windows->place[v].window;
 }

@@ -7,7 +7,7 @@
 #include "codegen/cuda/cuda.h"
 #include "codegen/linear.h"
 
-enum { FC_WINDOW_MOST = 64 }; /* elements of a window */
+enum { FC_WINDOW_MOST = FC_NEAR }; /* elements of a window */
 
 typedef struct window {
     uint32_t arg;

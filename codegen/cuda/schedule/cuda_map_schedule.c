@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_map_schedule.c - how a map is launched: vectors or elements of a thread. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
+#include "codegen/linear.h"
 
+/* Neighbours of a thread; `align` 0: they are read and written one by one. */
 static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                            uint32_t align) {
     uint32_t inner = n->np - 1;
@@ -13,7 +15,7 @@ static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class 
     if (!widest) return 1;
     unsigned v = 16 / widest;
     while (v > 1 && (!fc_cuda_text_fits(k, v, FC_CUDA_MAP_FUNCTIONS) || n->extent[inner] < v ||
-                     !fc_cuda_can_be_wide(k, n, cls, inner, v, align)))
+                     (align && !fc_cuda_can_be_wide(k, n, cls, inner, v, align))))
         v /= 2;
     return v;
 }
@@ -111,6 +113,7 @@ static unsigned places(const fc_kernel *k) {
 /* Whether what is read depends on the row in other ways than by where the row begins: rows above
  * and below. */
 static bool reads_rows(const fc_kernel *k, const fc_nest *n, const fc_class *cls) {
+    if (fc_reads_other_rows(k)) return true;
     for (uint32_t a = 0; a < n->naccess; a++)
         if (!fc_cuda_is_memory(k, a) && fc_class_move(cls, a, n->np - 1) == FC_MOVE_ZERO &&
             fc_class_move(cls, a, n->np - 2) != FC_MOVE_ZERO)
@@ -201,11 +204,16 @@ static bool is_even(const fc_kernel *k, const fc_nest *n, const fc_class *cls, u
     return any;
 }
 
+enum { SEVERAL_PLACES = 3 };
+
 static void choose_vectors(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                            uint32_t align, bool apart, fc_class *cls, fc_launch *l) {
     unsigned v = apart ? 1 : map_vector(k, n, cls, align);
-    cls->vector = (uint8_t)v;
     cls->aligned = v > 1;
+    if (v == 1 && !apart && reads_neighbours(k) && places(k) >= SEVERAL_PLACES &&
+        map_vector(k, n, cls, 0) > 1)
+        v = 2; /* what they share is worth more than whole stores */
+    cls->vector = (uint8_t)v;
     if (v > 1) {
         cls->cuda.rows_in_turn = (uint16_t)rows_in_turn(m, k, n, cls);
         fc_cuda_map_vectors(m, n, cls, l, map_repeat(m, k, n, cls, v));
