@@ -437,11 +437,35 @@ static void count_rounds(const fc_kernel *k, const fc_code *c, size_t i, uint32_
     *trans += work_of(functions, rounds);
 }
 
-static void count_needed(const fc_kernel *k, const uint8_t *needed, uint32_t *ops,
-                         uint32_t *trans) {
+enum { IN_ADDRESS = 2, AS_VALUE = 3 }; /* of what is needed, which is 1 at first */
+
+/* A sum or product of an index and what is the same at all elements. */
+static bool is_displacement(const fc_code *c, const fc_instr *in) {
+    return in->dtype == FUSEC_I64 &&
+           (in->op == FC_OP_add || in->op == FC_OP_sub || in->op == FC_OP_mul) &&
+           (c->ins.at[in->a].level == FC_ROW || c->ins.at[in->b].level == FC_ROW);
+}
+
+/* Such sums that do nothing but say where an element is are part of its address. */
+static void find_addresses(const fc_code *c, uint8_t *needed) {
+    for (fc_val v = (fc_val)c->ins.len; v-- > 0;) {
+        const fc_instr *in = &c->ins.at[v];
+        const bool inside = needed[v] == IN_ADDRESS && is_displacement(c, in);
+        for (int n = 0; needed[v] && n < fc_instr_arity(in); n++) {
+            const bool place = in->op == FC_OP_LOAD_AT && n == 0;
+            uint8_t *of = &needed[fc_instr_operand(in, n)];
+            if (!place && !inside) *of = AS_VALUE;
+            if (*of < IN_ADDRESS) *of = IN_ADDRESS;
+        }
+    }
+}
+
+static void count_needed(const fc_kernel *k, uint8_t *needed, uint32_t *ops, uint32_t *trans) {
+    if (needed) find_addresses(&k->code, needed);
     for (size_t i = 0; i < k->code.ins.len; i++) {
         const fc_instr *in = &k->code.ins.at[i];
         if ((needed && !needed[i]) || !counts(k, in)) continue;
+        if (needed && needed[i] == IN_ADDRESS && is_displacement(&k->code, in)) continue;
         if (in->op == FC_OP_ROUNDS) {
             count_rounds(k, &k->code, i, ops, trans);
             continue;
