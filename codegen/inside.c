@@ -45,6 +45,10 @@ static fc_move move_of(const maker *m, const fc_instr *i, unsigned axis) {
     return fc_class_move(m->cls, (uint32_t)i->imm, axis);
 }
 
+static bool is_anywhere(const maker *m) {
+    return m->of == FC_INSIDE_VECTORS || m->of == FC_INSIDE_ELEMENTS;
+}
+
 /* Whether an index grows by one each time that the inner of two axes has been passed. */
 static bool passes(const maker *m, const fc_instr *i) {
     return m->of == FC_INSIDE_JOINED && move_of(m, i, m->axis) == FC_MOVE_ZERO &&
@@ -53,7 +57,7 @@ static bool passes(const maker *m, const fc_instr *i) {
 
 /* For a vector of a thread. */
 static kind kind_anywhere(const maker *m, const fc_instr *i) {
-    bool moves = false;
+    bool moves = m->of == FC_INSIDE_ELEMENTS && m->k->accesses.at[i->imm].level == FC_POINT;
     for (unsigned x = 0; x <= m->axis; x++) moves |= move_of(m, i, x) != FC_MOVE_ZERO;
     if (!moves) return SAME;
     return i->op == FC_OP_INDEX && move_of(m, i, m->axis) != FC_MOVE_ANY ? AFFINE : OTHER;
@@ -61,7 +65,7 @@ static kind kind_anywhere(const maker *m, const fc_instr *i) {
 
 static kind kind_of_access(const maker *m, const fc_instr *i) {
     const fc_move move = move_of(m, i, m->axis);
-    if (m->of == FC_INSIDE_VECTORS) return kind_anywhere(m, i);
+    if (is_anywhere(m)) return kind_anywhere(m, i);
     if (i->op == FC_OP_INDEX && passes(m, i)) return AFFINE;
     if (m->of == FC_INSIDE_JOINED && move_of(m, i, m->axis - 1) != move) return OTHER;
     if (move == FC_MOVE_ZERO) return SAME;
@@ -248,7 +252,7 @@ static bool ask(maker *m, fc_val a, fc_val b, bool strict) {
     const int slope = !is_choice(m, d) && fc_linear_add(&m->out->code, d, 1, &f)
                           ? slope_of(m, &f, &by_pass)
                           : INT32_MAX;
-    const bool is_number = slope != 0 || m->of == FC_INSIDE_VECTORS;
+    const bool is_number = slope != 0 || is_anywhere(m);
     if (slope == INT32_MAX || !is_number) {
         const fc_val v = at_least_0(m, d, FEW_CHOICES);
         return v != FC_NOVAL && fc_push(m->alloc, &m->out->needed, v);
@@ -298,7 +302,7 @@ static bool is_affine(const maker *m, fc_val v) {
 
 static bool rises(const maker *m, const fc_linear *f) {
     bool by_pass;
-    if (m->of != FC_INSIDE_VECTORS) return slope_of(m, f, &by_pass) == 1;
+    if (!is_anywhere(m)) return slope_of(m, f, &by_pass) == 1;
     for (unsigned i = 0; i < f->n; i++)
         if (kind_of(m, f->term[i].of) == AFFINE && f->term[i].by < 0) return false;
     return true;
@@ -429,7 +433,7 @@ fusec_status fc_inside_make(const fc_kernel *k, const fc_class *cls, unsigned ax
     fc_code_init(&out->code, alloc);
     if (!is_worth_it(k)) return FUSEC_OK;
     fusec_status st = make(&m);
-    if (st != FUSEC_OK || m.known <= FEW_KNOWN) return st;
+    if (st != FUSEC_OK || (m.known <= FEW_KNOWN && of != FC_INSIDE_ELEMENTS)) return st;
     uint8_t *chooses = fc_malloc(alloc, k->code.ins.len);
     if (!chooses) return FUSEC_OUT_OF_MEMORY;
     find_choosers(k, chooses);

@@ -22,8 +22,14 @@
 #include "codegen/class.h"
 
 /* What parts are parts of: the axis; that and the one outside of it, which are walked as one;
- * vectors along the axis, anywhere. */
-typedef enum fc_inside_of { FC_INSIDE_AXIS, FC_INSIDE_JOINED, FC_INSIDE_VECTORS } fc_inside_of;
+ * vectors along the axis, anywhere; the same with as few questions as possible, as each vector asks
+ * them. */
+typedef enum fc_inside_of {
+    FC_INSIDE_AXIS,
+    FC_INSIDE_JOINED,
+    FC_INSIDE_VECTORS,
+    FC_INSIDE_ELEMENTS
+} fc_inside_of;
 
 /* A number that is affine along the axis: whether it is at least 0 changes once along it. */
 typedef struct fc_inside_bound {

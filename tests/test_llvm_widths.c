@@ -81,6 +81,33 @@ FC_TEST(llvm_widths, edges) {
     }
 }
 
+/* Reductions of what is read across an edge: whole arrays and rows, vectors across the end of a
+ * row, several results, places of extremes. */
+FC_TEST(llvm_widths, reductions_at_edges) {
+    static const struct {
+        const char *mode, *text;
+        fusec_dtype dtype;
+        int64_t rows, columns;
+    } cases[] = {{"wrap", "sum(u)", FUSEC_F32, 23, 131},
+                 {"edge", "sum(u, axis=1)", FUSEC_F64, 5, 1200},
+                 {"reflect", "(sum(u), max(u))", FUSEC_I16, 9, 64},
+                 {"symmetric", "var(u)", FUSEC_F32, 40, 33},
+                 {"zero", "argmax(u, axis=1)", FUSEC_I8, 4, 300},
+                 {"wrap", "argmin(u)", FUSEC_F32, 3, 2060},
+                 {"edge", "max(u, axis=1)", FUSEC_BF16, 3, 517},
+                 {"wrap", "sum(u, axis=1)", FUSEC_I64, 7, 140}};
+    for (size_t i = 0; i < FC_COUNT(cases); i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "b = boundary(x, mode=\"%s\"); u[i in 0..%d, j in 0..%d] = b[i - 1, j]*3 + b[i, j "
+                 "+ 2] - b[i + 1, j - 1]; %s",
+                 cases[i].mode, (int)cases[i].rows, (int)cases[i].columns, cases[i].text);
+        width_check c = {.text = text, .n = 1, .fill = width_plain, .skew = {4}};
+        c.in[0] = (width_input){"x", cases[i].dtype, 2, {cases[i].rows, cases[i].columns}};
+        width_run_check(&c);
+    }
+}
+
 /* Pixels of few channels: lanes go over two axes. */
 FC_TEST(llvm_widths, channels) {
     static const struct {

@@ -27,7 +27,7 @@ static const char *taken(fc_ll *f) {
 
 static const char **step(fc_ll *f, const fc_ll_stage *st, const char *const *acc) {
     fc_ll_forget_points(f);
-    fc_ll_emit_points(f, st->needed);
+    fc_ll_emit_points(f, f->of_stage ? f->of_stage : st->needed);
     fc_ll_keep(f, st, f->x);
     const char *of_band = f->nth;
     if (!of_band) f->nth = taken(f);
@@ -333,7 +333,7 @@ static bool fits_registers(const fc_ll *f, const fc_ll_stage *st) {
 }
 
 const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n) {
-    if (!fits_registers(f, st) || f->cls->llvm.brief)
+    if (!fits_registers(f, st) || f->has_inside || f->cls->llvm.brief)
         return by_steps(f, st, first, n, !f->cls->llvm.brief);
     if (!has_numbers(f, st)) return chunk_in_registers(f, st, first, n);
     fc_ll_if whole;

@@ -205,7 +205,10 @@ void fc_ll_run(fc_ll *f, const fc_red_program *p, unsigned W, const char *const 
 
 /* ---- the kernel's code: where each value belongs --------------------------------------------- */
 
+/* Of elements of a row inside of a part: an index along another reduced axis, and what is made of
+ * it, is the same throughout a vector. */
 static bool same_in_lanes(const fc_ll *f, const fc_instr *ins) {
+    const bool of_vector = fc_ll_along_row(f) && f->of_part;
     switch (ins->op) {
     case FC_OP_CONST:
     case FC_OP_PARAM:
@@ -214,6 +217,9 @@ static bool same_in_lanes(const fc_ll *f, const fc_instr *ins) {
     case FC_OP_PUT_AT: return false; /* done for each */
     case FC_OP_LOAD:
     case FC_OP_INDEX:
+        if (of_vector && ins->op == FC_OP_INDEX &&
+            fc_class_move(f->cls, (uint32_t)ins->imm, f->lane_axis) == FC_MOVE_ZERO)
+            return true;
         if (fc_ll_along_row(f)) return ins->level == FC_ROW;
         if (f->cls->llvm.joined &&
             fc_class_move(f->cls, (uint32_t)ins->imm, f->lane_axis - 1) != FC_MOVE_ZERO)
@@ -223,7 +229,7 @@ static bool same_in_lanes(const fc_ll *f, const fc_instr *ins) {
     }
     for (int n = 0; n < fc_instr_arity(ins); n++)
         if (!f->uniform[fc_instr_operand(ins, n)]) return false;
-    return !fc_ll_along_row(f) || ins->level == FC_ROW;
+    return of_vector || !fc_ll_along_row(f) || ins->level == FC_ROW;
 }
 
 /* Whether it is made from what is known of a part only. */

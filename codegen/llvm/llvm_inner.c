@@ -52,7 +52,7 @@ static void vector_offsets(fc_ll *f, const char *const *idx) {
 
 void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user) {
     if (f->cls->nr == 1) {
-        body(f, user);
+        fc_ll_step_inside(f, body, user);
         return;
     }
     const char *idx[FC_MAX_AXES];
@@ -63,7 +63,7 @@ void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user) {
     fc_ll_if within;
     fc_ll_if_begin(f, &within, fc_ll_ins(f, "icmp ule i64 %s, %s", last, fc_ll_extent(f, end - 1)));
     vector_offsets(f, idx);
-    body(f, user);
+    fc_ll_step_inside(f, body, user);
     f->fixed = NULL;
     fc_ll_if_else(f, &within);
     lane_coordinates(f, f->x);
@@ -82,7 +82,7 @@ static bool is_quick(const fc_ll *f, const fc_ll_stage *part) {
  * together; functions and gathered loads are not done twice. */
 static bool goes_apart(const fc_ll *f, const fc_ll_stage *st) {
     unsigned others = 0;
-    if (!st->nparts || f->cls->nr > 1 || (f->kept && st == f->kept_stage)) return false;
+    if (!st->nparts || f->has_inside || f->cls->nr > 1 || (f->kept && st == f->kept_stage)) return false;
     for (unsigned p = 0; p < st->nparts; p++) others += !is_quick(f, &st->part[p]);
     for (uint32_t a = 0; a < f->cls->naccess; a++)
         if (fc_class_move(f->cls, a, f->lane_axis) == FC_MOVE_ANY) return false;

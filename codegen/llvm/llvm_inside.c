@@ -45,7 +45,17 @@ static uint8_t *needed_by_stores(fc_ll *f) {
     return needed;
 }
 
-/* All that the text needs: for its stores, and to find parts. */
+static uint8_t *needed_by_stage(fc_ll *f) {
+    const fc_kernel *k = f->k;
+    uint8_t *needed = fc_ll_alloc(f, f->code.ins.len);
+    for (size_t i = 0; i < k->reductions.len; i++) {
+        fc_val roots[FC_MAX_COMPONENTS];
+        slice(f, roots, fc_red_values(&k->reductions.at[i], f->map, roots), needed);
+    }
+    return needed;
+}
+
+/* All that the text needs: for its stores or its stage, and to find parts. */
 static void slice_for_parts(fc_ll *f) {
     const fc_inside *in = &f->inside;
     fc_val *roots = fc_ll_alloc(f, (in->bounds.len + in->needed.len + 1) * sizeof *roots);
@@ -53,7 +63,7 @@ static void slice_for_parts(fc_ll *f) {
     for (size_t i = 0; i < in->bounds.len; i++) roots[n++] = f->map[in->bounds.at[i].number];
     for (size_t i = 0; i < in->needed.len; i++) roots[n++] = f->map[in->needed.at[i]];
     f->row_needed = fc_ll_alloc(f, f->code.ins.len);
-    memcpy(f->row_needed, f->point_needed, f->code.ins.len);
+    memcpy(f->row_needed, f->of_stage ? f->of_stage : f->point_needed, f->code.ins.len);
     slice(f, roots, n, f->row_needed);
 }
 
@@ -72,6 +82,7 @@ static void legalise(fc_ll *f) {
     f->of_part = known;
     f->map = both; /* of stores */
     f->point_needed = needed_by_stores(f);
+    if (f->k->nstages) f->of_stage = needed_by_stage(f);
     f->map = map;
     slice_for_parts(f);
     fc_ll_classify(f);
@@ -85,13 +96,25 @@ static void legalise(fc_ll *f) {
     for (size_t i = 0; i < in->needed.len; i++) f->inside.needed.at[i] = map[in->needed.at[i]];
 }
 
+/* Reductions: of one stage, whose accumulators wait in memory while a vector is added to them. */
+static fc_inside_of kind_of(const fc_ll *f) {
+    if (f->k->nstages) return FC_INSIDE_ELEMENTS;
+    return f->cls->llvm.joined ? FC_INSIDE_JOINED : FC_INSIDE_AXIS;
+}
+
+static bool may_have_two(const fc_ll *f) {
+    return !f->k->updates.len &&
+           (!f->k->nstages || (f->k->nstages == 1 && !f->any_point_store && !f->cls->llvm.brief));
+}
+
 void fc_ll_prepare_inside(fc_ll *f) {
-    if (f->k->updates.len) return;
-    const fusec_status st = fc_inside_make(f->k, f->cls, f->lane_axis,
-                                           f->cls->llvm.joined ? FC_INSIDE_JOINED : FC_INSIDE_AXIS,
-                                           f->alloc, &f->inside);
+    if (!may_have_two(f)) return;
+    const fusec_status st =
+        fc_inside_make(f->k, f->cls, f->lane_axis, kind_of(f), f->alloc, &f->inside);
     if (st != FUSEC_OK) fc_ll_fail(f, st);
-    if (!f->inside.bounds.len) return;
+    /* of several reduced axes: an index along an outer one is the same throughout a vector */
+    const bool several = f->k->nstages && f->cls->nr > 1 && f->inside.map;
+    if (!f->inside.bounds.len && !several) return;
     fc_ll_swap_text(f);
     legalise(f);
     fc_ll_swap_text(f);
@@ -276,4 +299,72 @@ void fc_ll_parts(fc_ll *f, const char *from, const char *to, fc_ll_body body, vo
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], to));
     turn(f, &p, l.carry, to, granule, body, user, next);
     fc_ll_loop_end(f, &l, next);
+}
+
+/* ---- reductions: a vector by itself ---------------------------------------------------------- */
+
+static const char *at_least_0(fc_ll *f, const char *n) {
+    return fc_ll_ins(f, "icmp sge i64 %s, 0", n);
+}
+
+/* What bounds are made from that is the same in all lanes. */
+static void emit_shared(fc_ll *f) {
+    uint8_t *needed = fc_ll_alloc(f, f->code.ins.len);
+    for (size_t i = 0; i < f->inside.bounds.len; i++)
+        slice(f, &f->inside.bounds.at[i].number, 1, needed);
+    for (size_t i = 0; i < f->code.ins.len; i++) needed[i] &= f->uniform[i];
+    fc_ll_emit_points(f, needed);
+}
+
+/* Whether all that is asked for holds in every lane of the vector at hand, and what is known is the
+ * same in all of them; then it has the names of its values. */
+static const char *vector_is_inside(fc_ll *f) {
+    const char *holds = f->whole ? f->whole : "true";
+    emit_shared(f);
+    for (size_t i = 0; i < f->inside.bounds.len; i++) {
+        const fc_inside_bound *b = &f->inside.bounds.at[i];
+        int moving = 0;
+        const char *first = fc_ll_first_of(f, b->number, &moving), *last = first;
+        if (!first) fc_ll_fail(f, FUSEC_INTERNAL);
+        const int across = b->slope * ((int)f->V - FC_PLANT(edge_inside, 2, 1));
+        if (across) last = fc_ll_bin(f, "add", first, fc_ll_fmt(f, "%d", across));
+        const char *a = at_least_0(f, first), *z = across ? at_least_0(f, last) : a;
+        if (b->value == FC_NOVAL) {
+            holds = fc_ll_ins(f, "and i1 %s, %s", holds, b->slope < 0 ? z : a);
+            continue;
+        }
+        if (z != a)
+            holds = fc_ll_ins(f, "and i1 %s, %s", holds, fc_ll_ins(f, "icmp eq i1 %s, %s", a, z));
+        f->s[b->value] = a;
+    }
+    return needs_hold(f, holds);
+}
+
+static void forget_known(fc_ll *f) {
+    fc_ll_forget_points(f);
+    for (size_t i = 0; i < f->inside.bounds.len; i++) {
+        const fc_val v = f->inside.bounds.at[i].value;
+        if (v != FC_NOVAL) f->s[v] = f->v[v] = NULL;
+    }
+}
+
+void fc_ll_step_inside(fc_ll *f, fc_ll_body body, void *user) {
+    if (!f->has_inside || (f->active && !f->whole)) { /* the last lanes of a row */
+        body(f, user);
+        return;
+    }
+    const char *whole = f->whole, *mask = f->mask, *active = f->active;
+    fc_ll_if is_inside;
+    fc_ll_swap_text(f);
+    fc_ll_if_begin(f, &is_inside, vector_is_inside(f));
+    f->whole = f->mask = f->active = NULL;
+    body(f, user);
+    f->whole = whole;
+    f->mask = mask;
+    f->active = active;
+    forget_known(f);
+    fc_ll_swap_text(f);
+    fc_ll_if_else(f, &is_inside);
+    body(f, user);
+    fc_ll_if_end(f, &is_inside);
 }

@@ -219,7 +219,7 @@ void fc_ll_leaf(walk *w, const fc_loop *n) {
     case FC_LEAF_FLUSH: move(w, n); break;
     case FC_LEAF_ROW:
         fc_ll_emit_rows(f, needed_by(w, n->phase));
-        if (f->has_inside) fc_ll_emit_inside_rows(f);
+        if (f->has_inside && n->phase != FC_PHASE_RESULTS) fc_ll_emit_inside_rows(f);
         break;
     case FC_LEAF_POINT: point(w, n); break;
     case FC_LEAF_STORE:

@@ -158,6 +158,7 @@ static void inner(fc_ll *f) {
     task(f, rows, np, FC_LL_TILE);
     if (rows < np) loop(f, FC_LOOP_SERIAL, rows, np, 1);
     if (f->cls->llvm.split) task(f, np, elements_axis + 1, FC_STEP_SPAN);
+    fc_ll_prepare_inside(f);
     for (unsigned s = 0; s < f->k->nstages; s++) {
         leaf(f, FC_LEAF_ROW, s);
         reduce_row(f, s);

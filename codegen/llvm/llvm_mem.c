@@ -296,7 +296,8 @@ static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
 }
 
 static const char *index_value(fc_ll *f, uint32_t a, unsigned W) {
-    if (W == 1) return row_offset(f, a);
+    const bool point = f->k->accesses.at[a].level == FC_POINT;
+    if (W == 1) return f->fixed && point ? f->fixed[a] : row_offset(f, a);
     place p = find(f, a);
     if (p.lanes)
         return f->cls->wide ? p.lanes

@@ -102,7 +102,8 @@ typedef struct fc_ll_masks {
     uint8_t *narrowing;         /* see llvm_bf16.c */                                              \
     uint8_t *far_waits;         /* a row of ir/far.h that has not been needed yet */               \
     uint8_t *row_needed, *point_needed; /* slices of the stores */                                 \
-    const uint8_t *of_part; /* bools that are known throughout a part; NULL: there are none */
+    const uint8_t *of_part; /* bools that are known throughout a part; NULL: there are none */     \
+    uint8_t *of_stage; /* slice of the stage's reductions; NULL: as the stage says */
 
 typedef struct fc_ll_text {
     FC_LL_TEXT
@@ -363,8 +364,11 @@ void fc_ll_bring(fc_ll *f, const char *at);
 
 /* ---- llvm_inside.c ----------------------------------------------------------------------- */
 
-/* After the kernel's own text is prepared: the other one, for the lanes' axis. */
+/* After the kernel's own text is prepared: the other one, for the lanes' axis of a map, and for
+ * vectors of the elements of a row. */
 void fc_ll_prepare_inside(fc_ll *f);
+/* The body for the vector at hand, by the other text if that lies inside. */
+void fc_ll_step_inside(fc_ll *f, fc_ll_body body, void *user);
 void fc_ll_swap_text(fc_ll *f);
 /* Where row code is: what parts are found by. */
 void fc_ll_emit_inside_rows(fc_ll *f);
