@@ -478,6 +478,35 @@ FC_TEST(contract, parts_of_k_on_a_gpu) {
     fake_machine_close(&f);
 }
 
+/* Stacks whose k is one step: whole tiles and parts of some, results in groups of four and alone.
+ */
+FC_TEST(contract, short_sums_on_a_gpu) {
+    static const struct {
+        const char *labels, *x, *y;
+        sizes s;
+    } some[] = {{"bik,bkj->bij", "bik", "bkj", {{64, 64, 64, 16}}},
+                {"bik,bkj->bij", "bik", "bkj", {{67, 132, 36, 3}}},
+                {"bik,bjk->bij", "bik", "bjk", {{40, 70, 60, 7}}},
+                {"bik,bkj->bji", "bik", "bkj", {{72, 68, 52, 4}}}};
+    fake_machine f;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&f, FAKE("whole"))) return;
+    f.fake->execute = true;
+    for (size_t i = 0; i < FC_COUNT(some); i++) {
+        fc_fixture x;
+        if (!fc_fixture_open(&x, "cuda")) continue;
+        const fc_node in[] = {input_of(&x.g, "x", FUSEC_F32, some[i].x),
+                              input_of(&x.g, "y", FUSEC_F32, some[i].y)};
+        fc_build_output(&x.g, "out", fc_build_einsum(&x.g, some[i].labels, 2, in));
+        FC_TRACE("%s", some[i].labels);
+        judge_on(&(fc_how){.ctx = x.ctx, .device = x.device}, &x.g, &some[i].s, 0);
+        FC_UNTRACE();
+        fc_fixture_close(&x, NULL);
+    }
+    FC_EXPECT_EQ_I64(f.fake->misuse, 0);
+    fake_machine_close(&f);
+}
+
 /* x.T @ y * 2 - 1 of slices, casts and scales, and several results. */
 static void build_rich(fc_graph *g) {
     fc_graph_init(g, &fc_libc_alloc, NULL);

@@ -321,6 +321,16 @@ static void build_sin_cos(fc_kernel *k, fc_dimtab *t, const fc_dim *size) {
                     fc_val_op(&k->code, FC_OP_exp, product, FC_NOVAL, FC_NOVAL));
 }
 
+/* x[b,i,k] @ y[b,k,j] for many b */
+static void build_stack(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    const fc_dim many = fc_dim_const(t, 4096);
+    space(k, FC_SCHED_DOT, 3, 1, DIMS(many, s[0], s[1], s[2]));
+    fc_val x = input(k, t, FUSEC_F32, 3, DIMS(many, s[0], s[2]), AXES(0, 1, 3)),
+           y = input(k, t, FUSEC_F32, 3, DIMS(many, s[2], s[1]), AXES(0, 3, 2));
+    output(k, t, FUSEC_F32, 3, DIMS(many, s[0], s[1]), AXES(0, 1, 2),
+           fc_kernel_contract(k, x, y, 0));
+}
+
 /* Random words of its elements, a matrix of them. */
 static void build_words(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
     space(k, FC_SCHED_MAP, 2, 0, s);
@@ -481,6 +491,26 @@ FC_TEST(cuda_emit, few_results_of_long_sums_are_parts) {
             if (want[i].parts) FC_EXPECT_EQ_I64(p.launch.span, want[i].span);
             FC_EXPECT_EQ_I64(p.launch.tickets,
                              want[i].parts ? want[i].items / want[i].parts : (int64_t)0);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+}
+
+/* One step is all of k where that is most of it, and both operands come four at a time. */
+FC_TEST(cuda_emit, short_sums_are_one_step) {
+    static const struct {
+        int64_t size[FC_SAMPLE_SIZES];
+        bool whole;
+    } want[] = {{{64, 64, 64}, true},     {{60, 72, 36}, true},  {{64, 64, 63}, false},
+                {{64, 64, 68}, false},    {{64, 64, 32}, false}, {{64, 63, 64}, false},
+                {{512, 512, 64}, false}};
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        FC_TRACE("%d %d %d", (int)want[i].size[0], (int)want[i].size[1], (int)want[i].size[2]);
+        if (plan_on(&p, &fc_cuda_h200, build_stack, want[i].size)) {
+            FC_EXPECT_EQ_I64(p.cls.cuda.dot_tile == FC_CUDA_FMA_WHOLE, want[i].whole);
+            FC_EXPECT_EQ_I64(p.launch.block[0], want[i].whole ? 128 : 256);
         }
         plan_close(&p);
         FC_UNTRACE();

@@ -23,8 +23,6 @@
 #include "codegen/cuda/cuda_dot.h"
 #include "ir/plant.h"
 
-enum { THREADS = FC_CUDA_THREADS };
-
 /* ---- elements of the operands ---------------------------------------------------------------- */
 
 void fc_dot_slice(fc_cuda_gen *g, fc_val root) {
@@ -114,22 +112,22 @@ void fc_dot_end_serial(const fc_dot *d, const fc_loop *n) {
 /* The chunk that ends takes in the levels of its trailing ones, the last one all that are there. */
 static void join_levels(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
-    const unsigned n = fc_cuda_tile_accumulators(d->tile);
+    const unsigned n = fc_cuda_tile_accumulators(d->tile), threads = fc_cuda_tile_threads(d->tile);
     const char *type = fc_cuda_type(d->t);
     fc_cuda_line(t, "const unsigned int full = here ? chunk & ~(chunk + 1) : chunk;");
     fc_cuda_line(t, "#pragma unroll 1");
     fc_cuda_line(t, "for (unsigned int l = 0; full >> l; l++) {");
     fc_cuda_line(t, "if (!(full >> l & 1)) continue;");
-    fc_cuda_line(t, "const %s *const held = levels + l * %u;", type, n * THREADS);
+    fc_cuda_line(t, "const %s *const held = levels + l * %u;", type, n * threads);
     for (unsigned i = 0; i < n; i++)
-        fc_cuda_line(t, "c%u = dot_join(held[%u], c%u);", i, i * THREADS, i);
+        fc_cuda_line(t, "c%u = dot_join(held[%u], c%u);", i, i * threads, i);
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "if (here) {");
     fc_cuda_line(t, "unsigned int l = 0;");
     fc_cuda_line(t, "while (chunk >> l & 1) l++;");
-    fc_cuda_line(t, "%s *const held = levels + l * %u;", type, n * THREADS);
+    fc_cuda_line(t, "%s *const held = levels + l * %u;", type, n * threads);
     for (unsigned i = 0; i < n; i++)
-        fc_cuda_line(t, "held[%u] = c%u, c%u = (%s)0;", i * THREADS, i, i, type);
+        fc_cuda_line(t, "held[%u] = c%u, c%u = (%s)0;", i * threads, i, i, type);
     fc_cuda_line(t, "}");
 }
 
@@ -247,7 +245,9 @@ static fc_dot_side operand_of(fc_cuda_gen *g, bool columns) {
     fc_dot_slice(g, x.value);
     x.by_k = x.reads == FC_CUDA_BY_K || x.reads == FC_CUDA_MADE_BY_K ||
              (x.reads == FC_CUDA_BY_ONE && reads_along_k(g));
-    x.line = fc_cuda_tile_line(tile, x.side, x.by_k);
+    x.along =
+        x.by_k && (tile->tensor || (tile->stages == 1 && !columns && x.reads == FC_CUDA_BY_K));
+    x.line = fc_cuda_tile_line(tile, x.side, x.along);
     return x;
 }
 
@@ -258,8 +258,8 @@ fc_dot fc_dot_of(fc_cuda_gen *g) {
                 .x = {operand_of(g, false), operand_of(g, true)},
                 .t = g->cls->cuda.dot_narrow ? FUSEC_I32 : (fusec_dtype)r->dtype,
                 .half = (fusec_dtype)r->half};
-    d.x[1].from = fc_cuda_tile_room(d.tile, d.x[0].side, d.x[0].by_k);
-    d.stage = d.x[1].from + fc_cuda_tile_room(d.tile, d.x[1].side, d.x[1].by_k);
+    d.x[1].from = fc_cuda_tile_room(d.tile, d.x[0].side, d.x[0].along);
+    d.stage = d.x[1].from + fc_cuda_tile_room(d.tile, d.x[1].side, d.x[1].along);
     for (int s = 0; s < 2; s++) {
         d.x[s].raw = d.stage;
         if (fc_cuda_is_made(d.x[s].reads)) d.stage += fc_made_room(&d, &d.x[s]);
@@ -280,14 +280,15 @@ void fc_dot_begin(const fc_dot *d) {
         fc_cuda_line(
             t, "%s *const levels = (%s *)p.w[%u] + (long long)blockIdx.x * p.w[%u] * %u + thread;",
             type, type, g->l.extra + FC_PB_WORKSPACE, g->l.extra + FC_PB_SPANS,
-            fc_cuda_tile_accumulators(d->tile) * THREADS);
+            fc_cuda_tile_accumulators(d->tile) * fc_cuda_tile_threads(d->tile));
     (d->tile->tensor ? fc_mma_places : fc_chain_places)(d);
     begin_tile(d);
     (d->tile->tensor ? fc_mma_begin_tile : fc_chain_begin_tile)(d);
 }
 
 void fc_dot_end(const fc_dot *d) {
-    for (int i = 0; i < 3; i++) fc_cuda_line(&d->g->t, "}"); /* a result, results, passes */
+    for (int i = 0; i < 3; i++)
+        fc_cuda_line(&d->g->t, "}"); /* a result, results, passes or what is before them */
     fc_cuda_line(&d->g->t, "__syncthreads();");
     fc_cuda_line(&d->g->t, "}");
 }
@@ -308,7 +309,9 @@ bool fc_dot_leaf(const fc_dot *d, const fc_loop *n) {
         break;
     case FC_LEAF_LANES: fc_mma_products(d); break;
     case FC_LEAF_STEP: fc_chain_products(d); break;
-    case FC_LEAF_PUSH: push(d); break;
+    case FC_LEAF_PUSH:
+        if (d->tile->stages > 1) push(d); /* else it is one chunk */
+        break;
     default: return fc_dot_results_leaf(d, n);
     }
     return true;

@@ -12,8 +12,8 @@ typedef struct fc_dot_side {
     unsigned axis; /* of its rows (columns); the number of kept axes: it has one */
     unsigned side; /* of them in a tile */
     fc_cuda_reads reads;
-    bool by_k;           /* neighbouring threads fetch neighbours along k; on tensor cores, lines in
-                            shared memory are along k */
+    bool by_k;           /* neighbouring threads fetch neighbours along k */
+    bool along;          /* lines in shared memory are along k */
     unsigned line, from; /* elements of a line; where it begins in a stage */
     unsigned raw;        /* if it is made: where what it comes from begins */
     const char *at, *size, *name;
@@ -47,6 +47,8 @@ void fc_dot_slice(fc_cuda_gen *g, fc_val root);
 bool fc_dot_results_leaf(const fc_dot *d, const fc_loop *n);
 void fc_dot_begin_pass(const fc_dot *d);
 void fc_dot_turn(const fc_dot *d);
+/* Where result c of a pass is, from the first one of the thread on. */
+unsigned fc_dot_place(const fc_dot *d, unsigned c);
 static inline unsigned fc_dot_of_pass(const fc_dot *d) { /* places of results */
     return fc_cuda_tile_places(d->tile) / d->tile->high;
 }

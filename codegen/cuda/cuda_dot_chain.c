@@ -11,7 +11,7 @@
 #include "codegen/cuda/cuda_dot.h"
 #include "ir/plant.h"
 
-enum { THREADS = FC_CUDA_THREADS, QUAD = 4 };
+enum { QUAD = 4 };
 
 static unsigned each_of(const fc_dot_side *x) {
     return x->reads == FC_CUDA_BY_ONE ? 1 : QUAD;
@@ -22,19 +22,19 @@ static unsigned all_loads(const fc_dot *d, const fc_dot_side *x) {
     return x->side * d->tile->depth / each_of(x);
 }
 static unsigned loads_of(const fc_dot *d, const fc_dot_side *x) {
-    const unsigned all = all_loads(d, x);
-    return all < THREADS ? 1 : all / THREADS;
+    const unsigned all = all_loads(d, x), threads = fc_cuda_tile_threads(d->tile);
+    return all < threads ? 1 : all / threads;
 }
 /* Of a line in memory; how many lines a turn of all threads is below the one before. */
 static unsigned groups_of(const fc_dot *d, const fc_dot_side *x) {
     return (x->by_k ? d->tile->depth : x->side) / each_of(x);
 }
 static unsigned turn_of(const fc_dot *d, const fc_dot_side *x) {
-    return THREADS / groups_of(d, x);
+    return fc_cuda_tile_threads(d->tile) / groups_of(d, x);
 }
 
 static bool comes_by_itself(const fc_dot_side *x) {
-    return x->reads == FC_CUDA_BY_PLACE;
+    return x->reads == FC_CUDA_BY_PLACE || x->along;
 }
 
 static uint32_t array_of(const fc_dot *d, const fc_dot_side *x) {
@@ -91,8 +91,10 @@ void fc_chain_begin_tile(const fc_dot *d) {
 
 static void begin_loads(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &d->g->t;
-    if (all_loads(d, x) < THREADS) fc_cuda_line(t, "if (thread < %u)", all_loads(d, x));
-    if (all_loads(d, x) >= THREADS) fc_cuda_line(t, "#pragma unroll");
+    if (all_loads(d, x) < fc_cuda_tile_threads(d->tile))
+        fc_cuda_line(t, "if (thread < %u)", all_loads(d, x));
+    else
+        fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", loads_of(d, x));
     if (x->reads == FC_CUDA_BY_ONE)
         fc_cuda_line(t, "const unsigned int %s = thread %% %u, %s = thread / %u + u * %u;",
@@ -144,8 +146,8 @@ void fc_chain_fill(const fc_dot *d) {
             fc_cuda_line(t, "%s %s[%u];", each_of(&d->x[s]) > 1 ? "quad" : d->type, d->x[s].name,
                          loads_of(d, &d->x[s]));
     fc_cuda_line(t, "const bool more = step + 1 < steps;");
-    fc_cuda_line(t, "%s *const stage = all + ((unsigned int)(step + 1) & 1) * %u;", d->type,
-                 d->stage);
+    fc_cuda_line(t, "%s *const stage = all + ((unsigned int)(step + 1) & %u) * %u;", d->type,
+                 d->tile->stages - 1u, d->stage);
     fc_cuda_line(t, "if (more) {");
     for (int s = 0; s < 2; s++) {
         const fc_dot_side *x = &d->x[s];
@@ -200,30 +202,69 @@ static unsigned quads_of(const fc_dot *d, int s) {
     return s ? d->tile->wide / QUAD : d->tile->high;
 }
 
-static void take(const fc_dot *d, int s, const char *q) {
+static void take(const fc_dot *d, int s, const char *slot, const char *q) {
     const fc_dot_side *x = &d->x[s];
     const unsigned apart = s ? QUAD * fc_cuda_piece_columns(d->tile) : fc_cuda_piece_rows(d->tile);
     for (unsigned h = 0; h < quads_of(d, s); h++)
-        fc_cuda_line(&d->g->t,
-                     "of_%s[(%s) & 1][%u] = *(const quad *)(now + %u + (%s) * %u + %s * %d);",
-                     x->name, q, h, x->from + h * apart, q, x->line, s ? "across" : "down", QUAD);
+        fc_cuda_line(&d->g->t, "of_%s[%s][%u] = *(const quad *)(now + %u + (%s) * %u + %s * %d);",
+                     x->name, slot, h, x->from + h * apart, q, x->line, s ? "across" : "down",
+                     QUAD);
+}
+
+/* The results of a thread in the order of their products: row by row, every other one backwards. An
+ * fma has a cycle for itself only if the one before it has one of its operands, too, and what else
+ * it reads lies in different banks of registers. */
+static unsigned row_of(const fc_dot *d, unsigned n) {
+    return n / d->tile->wide % (QUAD * d->tile->high);
+}
+static unsigned column_of(const fc_dot *d, unsigned n) {
+    const unsigned wide = d->tile->wide;
+    return n / wide % 2 ? wide - 1 - n % wide : n % wide;
+}
+
+/* What a thread multiplies by the next element of k is read while it multiplies by this one. */
+static void products_across(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned wide = d->tile->wide, depth = d->tile->depth;
+    fc_cuda_line(t, "quad of_x[2][%u], of_y[2][%u];", quads_of(d, 0), quads_of(d, 1));
+    for (int s = 0; s < 2; s++) take(d, s, "0", "0");
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int q = 0; q < %u; q++) {", depth);
+    fc_cuda_line(t, "if (q + 1 < %u) {", depth);
+    for (int s = 0; s < 2; s++) take(d, s, "(q + 1) & 1", "q + 1");
+    fc_cuda_line(t, "}");
+    for (unsigned n = 0; n < QUAD * d->tile->high * wide; n++) {
+        const unsigned i = row_of(d, n), j = column_of(d, n);
+        fc_cuda_line(t, "c%u = dot_step(of_x[q & 1][%u].e[%u], of_y[q & 1][%u].e[%u], c%u);",
+                     i * wide + j, i / QUAD, i % QUAD, j / QUAD, j % QUAD, i * wide + j);
+    }
+    fc_cuda_line(t, "}");
+}
+
+/* Rows whose elements lie along k come four of k at a time. */
+static void products_along(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const fc_dot_side *x = &d->x[0];
+    const unsigned wide = d->tile->wide, rows = QUAD * d->tile->high;
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (int q = 0; q < %u; q += %d) {", d->tile->depth, QUAD);
+    fc_cuda_line(t, "quad of_x[%u], of_y[%d][%u];", rows, QUAD, quads_of(d, 1));
+    for (unsigned i = 0; i < rows; i++)
+        fc_cuda_line(t, "of_x[%u] = *(const quad *)(now + (down * %d + %u) * %u + q);", i, QUAD,
+                     i / QUAD * fc_cuda_piece_rows(d->tile) + i % QUAD, x->line);
+    static const char *const each[QUAD][2] = {
+        {"0", "q"}, {"1", "q + 1"}, {"2", "q + 2"}, {"3", "q + 3"}};
+    for (unsigned e = 0; e < QUAD; e++) take(d, 1, each[e][0], each[e][1]);
+    for (unsigned n = 0; n < QUAD * rows * wide; n++) {
+        const unsigned e = n / (rows * wide), i = row_of(d, n), j = column_of(d, n);
+        fc_cuda_line(t, "c%u = dot_step(of_x[%u].e[%u], of_y[%u][%u].e[%u], c%u);", i * wide + j, i,
+                     e, e, j / QUAD, j % QUAD, i * wide + j);
+    }
+    fc_cuda_line(t, "}");
 }
 
 void fc_chain_products(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    const unsigned wide = d->tile->wide;
-    fc_cuda_line(t, "const %s *const now = all + ((unsigned int)step + %d & 1) * %u;", d->type,
-                 FC_PLANT(dot_stage, 1, 0), d->stage);
-    fc_cuda_line(t, "quad of_x[2][%u], of_y[2][%u];", quads_of(d, 0), quads_of(d, 1));
-    for (int s = 0; s < 2; s++) take(d, s, "0");
-    fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int q = 0; q < %u; q++) {", d->tile->depth);
-    fc_cuda_line(t, "if (q + 1 < %u) {", d->tile->depth);
-    for (int s = 0; s < 2; s++) take(d, s, "q + 1");
-    fc_cuda_line(t, "}");
-    for (unsigned i = 0; i < QUAD * d->tile->high; i++)
-        for (unsigned j = 0; j < wide; j++)
-            fc_cuda_line(t, "c%u = dot_step(of_x[q & 1][%u].e[%u], of_y[q & 1][%u].e[%u], c%u);",
-                         i * wide + j, i / QUAD, i % QUAD, j / QUAD, j % QUAD, i * wide + j);
-    fc_cuda_line(t, "}");
+    fc_cuda_line(&d->g->t, "const %s *const now = all + ((unsigned int)step + %d & %u) * %u;",
+                 d->type, FC_PLANT(dot_stage, 1, 0), d->tile->stages - 1u, d->stage);
+    (d->x[0].along ? products_along : products_across)(d);
 }

@@ -7,13 +7,10 @@
  * product; one copy of that. */
 #include "codegen/cuda/cuda_dot.h"
 
-enum { THREADS = FC_CUDA_THREADS };
-
-/* Where result c of a pass is, from the first one of the thread on. Neighbours that are stored at
- * once lie in neighbouring registers, and so do those of an operand that are read at once. Of
- * chains two neighbours change places: else half of all fma would have their three operands in one
- * of the two banks of registers, which takes a cycle more. */
-static unsigned result_place(const fc_dot *d, unsigned c) {
+/* Neighbours that are stored at once lie in neighbouring registers, and so do those of an operand
+ * that are read at once. Of chains two neighbours change places: else half of all fma would have
+ * two operands in one of the two banks of registers, which takes a cycle more. */
+unsigned fc_dot_place(const fc_dot *d, unsigned c) {
     const unsigned line = fc_cuda_tile_turned(d->tile), wide = d->tile->wide;
     if (d->tile->tensor) return c / 4 * 8 + c % 4 / 2 * 8 * line + c % 2;
     return c / wide * line + c % wide / 4 * 4 * fc_cuda_piece_columns(d->tile) + (c % 4 ^ 1);
@@ -24,10 +21,10 @@ static void put_results(const fc_dot *d, unsigned pass) {
     const unsigned n = 4u * d->tile->wide;
     for (unsigned c = 0; c < n; c += d->tile->tensor ? 2 : 1) {
         if (d->tile->tensor)
-            fc_cuda_line(t, "*(two *)(turned + mine + %u) = two{{c%u, c%u}};", result_place(d, c),
+            fc_cuda_line(t, "*(two *)(turned + mine + %u) = two{{c%u, c%u}};", fc_dot_place(d, c),
                          pass * n + c, pass * n + c + 1);
         else
-            fc_cuda_line(t, "turned[mine + %u] = c%u;", result_place(d, c), pass * n + c);
+            fc_cuda_line(t, "turned[mine + %u] = c%u;", fc_dot_place(d, c), pass * n + c);
     }
 }
 
@@ -54,24 +51,57 @@ void fc_dot_turn(const fc_dot *d) {
     fc_cuda_line(t, "__syncthreads();");
 }
 
-/* A loop over the results of a pass, by groups of a vector. */
-static void begin_results(const fc_dot *d) {
+/* Whether results go from registers to where they are stored. */
+static bool is_direct(const fc_dot *d) {
+    return d->tile->stages == 1 && d->g->cls->vector == 4;
+}
+
+/* Where a result is, which opens a scope. */
+static void begin_result(const fc_dot *d) {
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
     const fc_dot_side *x = &d->x[0], *y = &d->x[1];
-    const unsigned rows = fc_cuda_piece_rows(d->tile), v = g->cls->vector, groups = y->side / v;
-    fc_dot_begin_pass(d);
-    (fc_dot_is_split(d) ? fc_dot_split_join : fc_dot_turn)(d);
-    fc_cuda_line(t, "#pragma unroll 1");
-    fc_cuda_line(t, "for (unsigned int e = thread; e < %u; e += %d) {",
-                 rows * d->tile->down * groups, THREADS);
-    fc_cuda_line(t, "const unsigned int row = e / %u, column = e %% %u * %u;", groups, groups, v);
-    fc_cuda_line(t, "const ix down_at = m0 + (ix)((row / %u * %u + pass) * %u + row %% %u);", rows,
-                 d->tile->high, rows, rows);
     fc_cuda_line(t, "const ix across_at = n0 + (ix)column;");
     fc_cuda_line(t, "if (down_at < %s && across_at < %s) {", x->size, y->size);
     if (x->axis < g->np) fc_cuda_line(t, "const ix i%u = down_at;", x->axis);
-    if (y->axis < g->np && v == 1) fc_cuda_line(t, "const ix i%u = across_at;", y->axis);
+    if (y->axis < g->np && g->cls->vector == 1)
+        fc_cuda_line(t, "const ix i%u = across_at;", y->axis);
+}
+
+/* A loop over the results of a pass, by groups of a vector. */
+static void begin_results(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned rows = fc_cuda_piece_rows(d->tile), v = d->g->cls->vector,
+                   groups = d->x[1].side / v;
+    fc_dot_begin_pass(d);
+    (fc_dot_is_split(d) ? fc_dot_split_join : fc_dot_turn)(d);
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (unsigned int e = thread; e < %u; e += %u) {",
+                 rows * d->tile->down * groups, fc_cuda_tile_threads(d->tile));
+    fc_cuda_line(t, "const unsigned int row = e / %u, column = e %% %u * %u;", groups, groups, v);
+    fc_cuda_line(t, "const ix down_at = m0 + (ix)((row / %u * %u + pass) * %u + row %% %u);", rows,
+                 d->tile->high, rows, rows);
+    begin_result(d);
+}
+
+/* Of a tile that is over soon: its warps would wait for each other for longer than it saves to
+ * store whole lines. */
+static void begin_direct(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned n = fc_cuda_tile_accumulators(d->tile), wide = d->tile->wide / 4;
+    fc_cuda_line(t, "{");
+    fc_cuda_indent(t);
+    fc_str_printf(t->out, "const quad own[%u] = {", n / 4);
+    for (unsigned c = 0; c < n; c += 4)
+        fc_str_printf(t->out, "%s{{c%u, c%u, c%u, c%u}}", c ? ", " : "", c, c + 1, c + 2, c + 3);
+    fc_str_add(t->out, "};\n");
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (unsigned int u = 0; u < %u; u++) {", n / 4);
+    fc_cuda_line(t, "const ix down_at = m0 + (ix)(u / %u * %u + down * 4 + u / %u %% 4);", 4 * wide,
+                 fc_cuda_piece_rows(d->tile), wide);
+    fc_cuda_line(t, "const unsigned int column = u %% %u * %u + across * 4;", wide,
+                 4 * fc_cuda_piece_columns(d->tile));
+    begin_result(d);
 }
 
 static void finish(const fc_dot *d) {
@@ -89,6 +119,7 @@ static void finish(const fc_dot *d) {
                      d->tile->tensor ? "column" : "(column ^ 1)");
         return;
     }
+    if (is_direct(d)) return;
     const unsigned bytes = v * fc_dtypes[d->t].bytes, align = bytes < 16 ? bytes : 16;
     fc_cuda_line(t, "typedef fc_vec<%s, %u, %u> group;", type, v, align);
     fc_cuda_line(t, "const group sums = *(const group *)(turned + row * %u + column);", line);
@@ -106,8 +137,9 @@ static void group_of_results(const fc_dot *d) {
                               .number = "across_at",
                               .slot = "",
                               .kept = "",
-                              .sums = d->tile->tensor ? "finished(sums.e[e])"
-                                                      : "finished(sums.e[e ^ 1])"};
+                              .sums = is_direct(d)      ? "finished(own[u].e[e])"
+                                      : d->tile->tensor ? "finished(sums.e[e])"
+                                                        : "finished(sums.e[e ^ 1])"};
     fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW);
     fc_cuda_bases_but(g, axis);
     fc_cuda_group_declare(g, &gr, 0, false);
@@ -121,7 +153,7 @@ bool fc_dot_results_leaf(const fc_dot *d, const fc_loop *n) {
     switch (n->kind) {
     case FC_LEAF_FOLD:
         if (d->tile->tensor) fc_cuda_line(&g->t, "fc_brought<0>();");
-        if (!fc_dot_is_split(d)) begin_results(d);
+        if (!fc_dot_is_split(d)) (is_direct(d) ? begin_direct : begin_results)(d);
         break;
     case FC_LEAF_PUT: fc_dot_split_put(d); break;
     case FC_LEAF_GET:

@@ -10,6 +10,8 @@
 #include "codegen/cuda/cuda_dot.h"
 #include "ir/plant.h"
 
+enum { AT_ONCE = 16 }; /* accesses of a thread that are on their way when it joins parts */
+
 static unsigned each_of(const fc_dot *d) { /* results that a thread moves at once */
     return (d->g->cls->cuda.dot_parts > 8 ? 8u : 16u) / fc_dtypes[d->t].bytes;
 }
@@ -31,7 +33,7 @@ void fc_dot_split_sizes(const fc_dot *d) {
                  "%s *const levels = (%s *)p.w[%u] + (long long)tiles * parts * %u + (long "
                  "long)blockIdx.x * deep_levels * %u + thread;",
                  type, type, g->l.extra + FC_PB_WORKSPACE, fc_cuda_tile_places(d->tile),
-                 fc_cuda_tile_accumulators(d->tile) * FC_CUDA_THREADS);
+                 fc_cuda_tile_accumulators(d->tile) * fc_cuda_tile_threads(d->tile));
 }
 
 /* Of item `number`. */
@@ -51,13 +53,40 @@ static void partial(const fc_dot *d, const char *part) {
                   fc_cuda_tile_places(d->tile), fc_dot_of_pass(d));
 }
 
+/* A loop over what a thread moves of a pass. */
 static void begin_some(const fc_dot *d) {
-    fc_cuda_line(&d->g->t, "for (unsigned int e = thread; e < %u; e += %d) {",
-                 fc_dot_of_pass(d) / each_of(d), FC_CUDA_THREADS);
+    fc_cuda_text *t = &d->g->t;
+    const unsigned all = fc_dot_of_pass(d) / each_of(d), threads = fc_cuda_tile_threads(d->tile);
+    if (d->tile->tensor) { /* lines are longer than what is in them */
+        fc_cuda_line(t, "for (unsigned int e = thread; e < %u; e += %u) {", all, threads);
+        return;
+    }
+    fc_cuda_line(t, "#pragma unroll %u", AT_ONCE / d->g->cls->cuda.dot_parts);
+    fc_cuda_line(t, "for (unsigned int v = 0; v < %u; v++) {", all / threads);
+    fc_cuda_line(t, "const unsigned int e = v * %u + thread;", threads);
+}
+
+/* Results of chains lie in registers as they do in memory. */
+static void put_chains(const fc_dot *d) {
+    fc_cuda_gen *g = d->g;
+    fc_cuda_text *t = &g->t;
+    const unsigned n = fc_cuda_tile_accumulators(d->tile), of_pass = n / d->tile->high;
+    fc_cuda_line(
+        t, "%s *const mine = (%s *)p.w[%u] + (long long)number * %u + down * %u + across * 4;",
+        fc_cuda_type(d->t), fc_cuda_type(d->t), g->l.extra + FC_PB_WORKSPACE,
+        fc_cuda_tile_places(d->tile), 4 * fc_cuda_tile_turned(d->tile));
+    for (unsigned c = 0; c < n; c += 4)
+        fc_cuda_line(t, "*(quad *)(mine + %u) = quad{{c%u, c%u, c%u, c%u}};",
+                     c / of_pass * fc_dot_of_pass(d) + fc_dot_place(d, c % of_pass) - 1, c + 1, c,
+                     c + 3, c + 2);
 }
 
 void fc_dot_split_put(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
+    if (!d->tile->tensor) {
+        put_chains(d);
+        return;
+    }
     fc_dot_begin_pass(d);
     fc_dot_turn(d);
     begin_some(d);

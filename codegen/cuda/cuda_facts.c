@@ -82,6 +82,7 @@ unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
     case FC_CUDA_ONE:
     case FC_CUDA_LOOP: return fc_cuda_block(cls);
     case FC_CUDA_SCAN: return fc_cuda_scan_threads(cls);
+    case FC_CUDA_DOT: return fc_cuda_tile_threads(fc_cuda_tile_of(cls));
     default: return FC_CUDA_THREADS;
     }
 }
@@ -107,19 +108,20 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
 
 /* ---- contractions --------------------------------------------------------------------------- */
 
-/* tensor cores, groups; down, across, high, wide, depth, stages, blocks, lines, cost */
+/* tensor cores, groups; down, across, high, wide, depth, stages, blocks, lines, cost, warps */
 const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES] = {
-    [FC_CUDA_TILE_LARGE] = {true, false, 2, 4, 4, 4, 32, 4, 2, 0, 32},
-    [FC_CUDA_TILE_SMALL] = {true, false, 2, 4, 2, 2, 64, 3, 3, 0, 40},
-    [FC_CUDA_TILE_FLAT] = {true, false, 1, 4, 1, 1, 128, 8, 2, 0, 0},
-    [FC_CUDA_FMA_LARGE] = {false, false, 1, 1, 2, 8, 16, 2, 2, 16, 5},
-    [FC_CUDA_FMA_SMALL] = {false, false, 1, 1, 1, 4, 16, 2, 3, 16, 8},
-    [FC_CUDA_FMA_THIN] = {false, false, 1, 1, 1, 4, 16, 2, 3, 4, 8},
-    [FC_CUDA_GROUP_LARGE] = {true, true, 8, 1, 1, 32, 64, 4, 1, 0, 16},
-    [FC_CUDA_GROUP_SMALL] = {true, true, 8, 1, 1, 16, 64, 3, 2, 0, 18},
-    [FC_CUDA_GROUP_NARROW] = {true, true, 8, 1, 1, 8, 64, 4, 2, 0, 24},
-    [FC_CUDA_TILE_FLAT_DEEP] = {true, false, 1, 4, 1, 1, 256, 5, 2, 0, 0},
-    [FC_CUDA_TILE_FLAT_WIDE] = {true, false, 1, 8, 1, 1, 64, 6, 2, 0, 0},
+    [FC_CUDA_TILE_LARGE] = {true, false, 2, 4, 4, 4, 32, 4, 2, 0, 32, 8},
+    [FC_CUDA_TILE_SMALL] = {true, false, 2, 4, 2, 2, 64, 3, 3, 0, 40, 8},
+    [FC_CUDA_TILE_FLAT] = {true, false, 1, 4, 1, 1, 128, 8, 2, 0, 0, 8},
+    [FC_CUDA_FMA_LARGE] = {false, false, 1, 1, 2, 8, 16, 2, 2, 16, 5, 8},
+    [FC_CUDA_FMA_SMALL] = {false, false, 1, 1, 1, 4, 16, 2, 3, 16, 8, 8},
+    [FC_CUDA_FMA_THIN] = {false, false, 1, 1, 1, 4, 16, 2, 3, 4, 8, 8},
+    [FC_CUDA_GROUP_LARGE] = {true, true, 8, 1, 1, 32, 64, 4, 1, 0, 16, 8},
+    [FC_CUDA_GROUP_SMALL] = {true, true, 8, 1, 1, 16, 64, 3, 2, 0, 18, 8},
+    [FC_CUDA_GROUP_NARROW] = {true, true, 8, 1, 1, 8, 64, 4, 2, 0, 24, 8},
+    [FC_CUDA_TILE_FLAT_DEEP] = {true, false, 1, 4, 1, 1, 256, 5, 2, 0, 0, 8},
+    [FC_CUDA_TILE_FLAT_WIDE] = {true, false, 1, 8, 1, 1, 64, 6, 2, 0, 0, 8},
+    [FC_CUDA_FMA_WHOLE] = {false, false, 1, 1, 2, 4, 64, 1, 5, 8, 7, 4},
 };
 
 uint32_t fc_cuda_bare(const fc_code *c, fc_val operand) {

@@ -80,7 +80,7 @@ typedef struct fc_cuda_tile {
     bool tensor, group;
     uint8_t down, across, high, wide;
     uint16_t depth;
-    uint8_t stages, blocks, lines, cost;
+    uint8_t stages, blocks, lines, cost, warps;
 } fc_cuda_tile;
 typedef enum fc_cuda_tile_size {
     FC_CUDA_TILE_LARGE,
@@ -94,6 +94,7 @@ typedef enum fc_cuda_tile_size {
     FC_CUDA_GROUP_NARROW,
     FC_CUDA_TILE_FLAT_DEEP,
     FC_CUDA_TILE_FLAT_WIDE,
+    FC_CUDA_FMA_WHOLE,
     FC_CUDA_TILES
 } fc_cuda_tile_size;
 extern const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES];
@@ -105,6 +106,9 @@ static inline bool fc_cuda_on_tensor_cores(const fc_class *cls) {
     return cls->cuda.kind == FC_CUDA_FLASH ||
            (cls->cuda.kind == FC_CUDA_DOT && fc_cuda_tile_of(cls)->tensor);
 }
+static inline unsigned fc_cuda_tile_threads(const fc_cuda_tile *t) {
+    return 32u * t->warps;
+}
 /* By groups of four warps. */
 static inline bool fc_cuda_in_groups(const fc_class *cls) {
     return cls->cuda.kind == FC_CUDA_FLASH ||
@@ -114,7 +118,7 @@ static inline unsigned fc_cuda_piece_rows(const fc_cuda_tile *t) {
     return t->tensor ? 16 : 4 * t->lines;
 }
 static inline unsigned fc_cuda_piece_columns(const fc_cuda_tile *t) {
-    return t->tensor ? 8 : FC_CUDA_THREADS / t->lines;
+    return t->tensor ? 8 : fc_cuda_tile_threads(t) / t->lines;
 }
 static inline unsigned fc_cuda_tile_rows(const fc_cuda_tile *t) {
     return fc_cuda_piece_rows(t) * t->down * t->high;
@@ -126,7 +130,7 @@ static inline unsigned fc_cuda_tile_accumulators(const fc_cuda_tile *t) { /* of 
     return 4u * t->high * t->wide;
 }
 static inline unsigned fc_cuda_tile_busy(const fc_cuda_tile *t) { /* threads that have results */
-    return t->tensor ? 32u * t->down * t->across : (unsigned)FC_CUDA_THREADS;
+    return t->tensor ? 32u * t->down * t->across : fc_cuda_tile_threads(t);
 }
 static inline unsigned fc_cuda_tile_results(const fc_cuda_tile *t) {
     return fc_cuda_tile_rows(t) * fc_cuda_tile_columns(t);
@@ -157,22 +161,23 @@ static inline bool fc_cuda_is_made(unsigned reads) {
 static inline bool fc_cuda_brings(const fc_class *cls) {
     return fc_cuda_on_tensor_cores(cls) ||
            (cls->cuda.kind == FC_CUDA_DOT &&
-            (cls->cuda.dot_left == FC_CUDA_BY_PLACE || cls->cuda.dot_right == FC_CUDA_BY_PLACE));
+            (cls->cuda.dot_left == FC_CUDA_BY_PLACE || cls->cuda.dot_right == FC_CUDA_BY_PLACE ||
+             (cls->cuda.dot_left == FC_CUDA_BY_K && fc_cuda_tile_of(cls)->stages == 1)));
 }
 /* Bytes of an element that come to shared memory, of arrays `used` that move along an axis. */
 unsigned fc_cuda_made_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *used,
                             unsigned axis);
-/* Elements of a line of an operand of `side` rows (columns) in shared memory, and of all of it. On
- * tensor cores lines are along k or across it, else across it. Lines side by side meet all banks
- * once; those of a group have 128 bytes, whose sixteens change places from line to line. */
+/* Elements of a line of an operand of `side` rows (columns) in shared memory, and of all of it, of
+ * lines along k or across it. Lines side by side meet all banks once; those of a group have 128
+ * bytes, whose sixteens change places from line to line. */
 enum { FC_CUDA_GROUP_LINE = 64 };
 static inline unsigned fc_cuda_tile_line(const fc_cuda_tile *t, unsigned side, bool by_k) {
     if (t->group) return FC_CUDA_GROUP_LINE;
-    return t->tensor ? 8u + (by_k ? t->depth : side) : 4u + side;
+    return (t->tensor ? 8u : 4u) + (by_k ? t->depth : side);
 }
 static inline unsigned fc_cuda_tile_room(const fc_cuda_tile *t, unsigned side, bool by_k) {
     if (t->group) return side * t->depth;
-    return fc_cuda_tile_line(t, side, by_k) * (t->tensor && by_k ? side : t->depth);
+    return fc_cuda_tile_line(t, side, by_k) * (by_k ? side : t->depth);
 }
 /* Elements of a line of results in shared memory: pieces of tensor cores meet each bank once. */
 static inline unsigned fc_cuda_tile_turned(const fc_cuda_tile *t) {

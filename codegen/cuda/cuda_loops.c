@@ -656,8 +656,8 @@ static void pieces(fc_cuda_gen *g, const fc_cuda_tile *t) {
 static void contraction(fc_cuda_gen *g) {
     const fc_cuda_tile *t = fc_cuda_tile_of(g->cls);
     const unsigned columns = fc_cuda_tile_columns(t), v = g->cls->vector,
-                   rows = fc_cuda_piece_rows(t) * t->down, all = FC_CUDA_THREADS * v / columns,
-                   turn = all < rows ? all : rows;
+                   rows = fc_cuda_piece_rows(t) * t->down,
+                   all = fc_cuda_tile_threads(t) * v / columns, turn = all < rows ? all : rows;
     shared_operands(g, t);
     for (unsigned axis = 0; axis < g->np; axis++)
         if (axis != g->cls->cuda.dot_axis && axis != g->cls->cuda.dot_across)

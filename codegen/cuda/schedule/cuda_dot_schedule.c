@@ -169,10 +169,10 @@ static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     cls->cuda.dot_tile = (uint16_t)tile;
     cls->cuda.dot_stages = t->stages;
     if (t->tensor) find_stages(m, k, n, of, t, items, cls, l);
-    l->block[0] = FC_CUDA_THREADS;
-    l->grid[0] = (uint64_t)(items < together ? items : together);
-    l->workspace_bytes =
-        (size_t)l->grid[0] * levels * fc_cuda_tile_accumulators(t) * FC_CUDA_THREADS * bytes;
+    l->block[0] = fc_cuda_tile_threads(t);
+    l->grid[0] = (uint64_t)(items < together || t->stages == 1 ? items : together);
+    l->workspace_bytes = (size_t)l->grid[0] * levels * fc_cuda_tile_accumulators(t) *
+                         fc_cuda_tile_threads(t) * bytes;
     cls->cuda.split = parts > 1 ? FC_CUDA_SPLIT : FC_CUDA_WHOLE;
     cls->cuda.dot_parts = (uint16_t)(parts > 1 ? fc_cuda_pow2_up(parts) : 0);
     l->spans = parts > 1 ? parts : levels;
@@ -222,6 +222,12 @@ static void find_axes(const fc_dot_axes *of, fc_class *cls) {
     cls->cuda.dot_swapped = swapped;
 }
 
+/* Whether one step is all of k, most of which exists, and both operands come four at a time. */
+static bool is_whole(const fc_nest *n, const fc_class *cls, const fc_cuda_tile *t) {
+    return cls->cuda.dot_left == FC_CUDA_BY_K && cls->cuda.dot_right != FC_CUDA_BY_ONE &&
+           n->count <= t->depth && n->count * 2 > t->depth;
+}
+
 /* Whether a product can take a tile: groups are of one architecture alone, and need shared memory
  * for three steps, accumulators of 64 bits have registers in small tiles of chains only. */
 static bool may_take(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
@@ -230,6 +236,7 @@ static bool may_take(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     const fc_cuda_tile *t = &fc_cuda_tiles[tile];
     if (t->tensor != tensor || !t->cost) return false;
     if (t->group) return m->sm_major == GROUPS && !m->later && stages_for(m, k, n, cls, of, t) >= 3;
+    if (t->stages == 1 && !is_whole(n, cls, t)) return false;
     return tensor || tile == FC_CUDA_FMA_SMALL || bytes_of(k, cls) == 4;
 }
 
@@ -317,7 +324,8 @@ bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest 
                    {FC_CUDA_GROUP_SMALL, FC_CUDA_TILE_LARGE},
                    {FC_CUDA_GROUP_NARROW, FC_CUDA_TILE_SMALL},
                    {FC_CUDA_TILE_LARGE, FC_CUDA_TILE_SMALL},
-                   {FC_CUDA_FMA_LARGE, FC_CUDA_FMA_SMALL}};
+                   {FC_CUDA_FMA_LARGE, FC_CUDA_FMA_SMALL},
+                   {FC_CUDA_FMA_WHOLE, FC_CUDA_FMA_SMALL}};
     fc_arena arena;
     fc_dot_axes of;
     fc_error e = {0};
