@@ -7,7 +7,8 @@
  * whose neighbours lie along k, four of them at a time, and any other operand, element by element
  * by the kernel's own code, comes into registers before the products of a step and is put in
  * place after them. A thread has pieces of four rows by four columns; what it multiplies by the
- * next element of k is read while it multiplies by this one. */
+ * next element of k is read while it multiplies by this one. Where a step is all of k, rows whose
+ * neighbours lie along k come as they are, too, and their lines in shared memory are along k. */
 #include "codegen/cuda/cuda_dot.h"
 #include "ir/plant.h"
 

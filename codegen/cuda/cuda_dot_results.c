@@ -4,7 +4,7 @@
  * In: accumulators c0, c1, ... of each thread. Out: text of passes, in each of which a row of the
  * tile's pieces goes through shared memory. Then neighbouring threads have neighbouring columns, or
  * groups of neighbours that are loaded and stored at once, and run the kernel's code behind the
- * product; one copy of that. */
+ * product; one copy of that. Or (fc_cuda_is_direct) a thread runs it for its own results. */
 #include "codegen/cuda/cuda_dot.h"
 
 /* Neighbours that are stored at once lie in neighbouring registers, and so do those of an operand
@@ -49,11 +49,6 @@ void fc_dot_turn(const fc_dot *d) {
         fc_cuda_line(t, "}");
     }
     fc_cuda_line(t, "__syncthreads();");
-}
-
-/* Whether results go from registers to where they are stored. */
-static bool is_direct(const fc_dot *d) {
-    return d->tile->stages == 1 && d->g->cls->vector == 4;
 }
 
 /* Where a result is, which opens a scope. */
@@ -119,7 +114,7 @@ static void finish(const fc_dot *d) {
                      d->tile->tensor ? "column" : "(column ^ 1)");
         return;
     }
-    if (is_direct(d)) return;
+    if (fc_cuda_is_direct(d->g->cls)) return;
     const unsigned bytes = v * fc_dtypes[d->t].bytes, align = bytes < 16 ? bytes : 16;
     fc_cuda_line(t, "typedef fc_vec<%s, %u, %u> group;", type, v, align);
     fc_cuda_line(t, "const group sums = *(const group *)(turned + row * %u + column);", line);
@@ -137,9 +132,9 @@ static void group_of_results(const fc_dot *d) {
                               .number = "across_at",
                               .slot = "",
                               .kept = "",
-                              .sums = is_direct(d)      ? "finished(own[u].e[e])"
-                                      : d->tile->tensor ? "finished(sums.e[e])"
-                                                        : "finished(sums.e[e ^ 1])"};
+                              .sums = fc_cuda_is_direct(d->g->cls) ? "finished(own[u].e[e])"
+                                      : d->tile->tensor            ? "finished(sums.e[e])"
+                                                                   : "finished(sums.e[e ^ 1])"};
     fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW);
     fc_cuda_bases_but(g, axis);
     fc_cuda_group_declare(g, &gr, 0, false);
@@ -153,7 +148,7 @@ bool fc_dot_results_leaf(const fc_dot *d, const fc_loop *n) {
     switch (n->kind) {
     case FC_LEAF_FOLD:
         if (d->tile->tensor) fc_cuda_line(&g->t, "fc_brought<0>();");
-        if (!fc_dot_is_split(d)) (is_direct(d) ? begin_direct : begin_results)(d);
+        if (!fc_dot_is_split(d)) (fc_cuda_is_direct(d->g->cls) ? begin_direct : begin_results)(d);
         break;
     case FC_LEAF_PUT: fc_dot_split_put(d); break;
     case FC_LEAF_GET:

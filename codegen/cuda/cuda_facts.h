@@ -109,6 +109,10 @@ static inline bool fc_cuda_on_tensor_cores(const fc_class *cls) {
 static inline unsigned fc_cuda_tile_threads(const fc_cuda_tile *t) {
     return 32u * t->warps;
 }
+/* Whether results of a tile go from registers to where they are stored. */
+static inline bool fc_cuda_is_direct(const fc_class *cls) {
+    return fc_cuda_tile_of(cls)->stages == 1 && cls->vector == 4;
+}
 /* By groups of four warps. */
 static inline bool fc_cuda_in_groups(const fc_class *cls) {
     return cls->cuda.kind == FC_CUDA_FLASH ||

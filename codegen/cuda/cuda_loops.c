@@ -652,18 +652,36 @@ static void pieces(fc_cuda_gen *g, const fc_cuda_tile *t) {
 }
 
 /* Results change places through shared memory, so that neighbouring threads have neighbouring
- * columns. */
-static void contraction(fc_cuda_gen *g) {
-    const fc_cuda_tile *t = fc_cuda_tile_of(g->cls);
+ * columns, or go from registers to where they are stored. */
+static void results_of_tile(fc_cuda_gen *g, const fc_cuda_tile *t) {
     const unsigned columns = fc_cuda_tile_columns(t), v = g->cls->vector,
                    rows = fc_cuda_piece_rows(t) * t->down,
                    all = fc_cuda_tile_threads(t) * v / columns, turn = all < rows ? all : rows;
+    if (fc_cuda_is_direct(g->cls)) {
+        side(g, FC_LOOP_UNROLL, false, rows, t->high);
+        side(g, FC_LOOP_UNROLL, true, 4 * fc_cuda_piece_columns(t), t->wide / 4);
+        side(g, FC_LOOP_BLOCK, false, 4, rows / 4);
+        side(g, FC_LOOP_BLOCK, true, v, fc_cuda_piece_columns(t));
+        side(g, FC_LOOP_UNROLL, false, 1, 4);
+    } else {
+        side(g, FC_LOOP_SERIAL, false, rows, 1)->way = FC_LOOP_STAGED;
+        side(g, FC_LOOP_SERIAL, false, turn, 1);
+        side(g, FC_LOOP_BLOCK, false, 1, turn);
+        side(g, FC_LOOP_BLOCK, true, v, columns / v);
+    }
+    if (v > 1) side(g, FC_LOOP_VECTOR, true, v, 1);
+    leaf(g, FC_LEAF_FINISH, 0);
+    results(g);
+}
+
+static void contraction(fc_cuda_gen *g) {
+    const fc_cuda_tile *t = fc_cuda_tile_of(g->cls);
     shared_operands(g, t);
     for (unsigned axis = 0; axis < g->np; axis++)
         if (axis != g->cls->cuda.dot_axis && axis != g->cls->cuda.dot_across)
             open(g, FC_LOOP_GRID, axis, axis + 1, 1, 1);
     side(g, FC_LOOP_GRID, false, fc_cuda_tile_rows(t), 1);
-    side(g, FC_LOOP_GRID, true, columns, 1);
+    side(g, FC_LOOP_GRID, true, fc_cuda_tile_columns(t), 1);
     if (g->cls->cuda.split) over_elements(g, FC_LOOP_GRID, FC_STEP_SPAN, 1);
     const uint32_t depth = g->loops.depth;
     leaf(g, FC_LEAF_CLEAR, 0);
@@ -679,13 +697,7 @@ static void contraction(fc_cuda_gen *g) {
         leaf(g, FC_LEAF_PUT, 0);
         leaf(g, FC_LEAF_GET, 0);
     }
-    side(g, FC_LOOP_SERIAL, false, rows, 1)->way = FC_LOOP_STAGED;
-    side(g, FC_LOOP_SERIAL, false, turn, 1);
-    side(g, FC_LOOP_BLOCK, false, 1, turn);
-    side(g, FC_LOOP_BLOCK, true, v, columns / v);
-    if (v > 1) side(g, FC_LOOP_VECTOR, true, v, 1);
-    leaf(g, FC_LEAF_FINISH, 0);
-    results(g);
+    results_of_tile(g, t);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
