@@ -28,7 +28,8 @@ typedef enum fc_move { FC_MOVE_ZERO, FC_MOVE_ONE, FC_MOVE_ANY } fc_move;
     X(OUTER, "outer")     /* threads own neighbouring columns */                                   \
     X(SCAN, "scan")       /* prefixes: a thread has a run of each row, or a row */                 \
     X(DOT, "dot")         /* a block makes a tile of the results of a contraction */               \
-    X(FLASH, "flash")     /* joined: products whose results are an operand of the next one */
+    X(FLASH, "flash")     /* joined: products whose results are an operand of the next one */      \
+    X(SLIDE, "slide")     /* joined: maps of which the second reads rows that the first makes */
 
 typedef enum fc_cuda_kind {
 #define X(name, text) FC_CUDA_##name,
@@ -93,6 +94,8 @@ typedef enum fc_cuda_split {
     X(flash_wide)  /* and 64s of columns of the second */                                          \
     X(flash_parts) /* flash: of 128 columns of the first that are made after each other */         \
     X(flash_once)  /* flash: a softmax goes through its row once */                                \
+    X(slide_rows)   /* slide: that a thread makes in turn */                                        \
+    X(slide_blocks) /* slide: of an SM */                                                           \
     X(roomy)       /* registers need not do for other blocks of the SM */                          \
     SPEED(large)   /* its arrays are more than the L2 holds */
 

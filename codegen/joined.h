@@ -7,6 +7,9 @@
  * product, as often as it needs them, and multiplies by them at once. Bits are those of the
  * kernels one after the other, but for what a licence allows (docs/semantics.md).
  *
+ * Two maps, of which the second reads rows of what the first makes, are one launch as well
+ * (codegen/cuda/cuda_slide.c).
+ *
  * The parameter block of the launch has the blocks of all kernels, one behind the other. Their
  * nests are plain: axes are the kernels' own. */
 #ifndef FUSEC_CODEGEN_JOINED_H
@@ -22,9 +25,12 @@ enum { FC_MOST_JOINED = 3 };
 typedef struct fc_joined {
     uint32_t n;
     const fc_kernel *kernel[FC_MOST_JOINED];
-    const fc_nest *nest[FC_MOST_JOINED]; /* for who chooses; who writes the text has none */
-    fc_class cls[FC_MOST_JOINED];        /* the choice is in the first; the others' say the rest */
-    fc_layout layout[FC_MOST_JOINED];    /* in the block of the launch */
+    const fc_nest *nest[FC_MOST_JOINED];  /* for who chooses; who writes the text has none */
+    const int64_t *values;                /* of all dims; likewise */
+    fc_class cls[FC_MOST_JOINED];         /* the choice is in the first; the others' say the rest */
+    const int32_t *shift[FC_MOST_JOINED]; /* [instructions] what a form of joining found: how far a
+                                             read is from its element; NULL: nothing */
+    fc_layout layout[FC_MOST_JOINED];     /* in the block of the launch */
 } fc_joined;
 
 static inline fc_layout fc_layout_from(fc_layout l, uint32_t first) {

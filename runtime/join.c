@@ -33,6 +33,23 @@ static bool can_follow(const fc_program *p, uint32_t step) {
     return true;
 }
 
+/* Whether the step behind a map reads what that makes at several places next to each element. */
+static bool reads_around(const fc_program *p, uint32_t step) {
+    const fc_kernel *k = kernel_of(p, step), *next = kernel_of(p, step + 1);
+    if (k->schedule != FC_SCHED_MAP || next->schedule != FC_SCHED_MAP || k->stores.len != 1)
+        return false;
+    const uint32_t buffer = k->args.at[k->accesses.at[k->stores.at[0].access].buffer].buffer;
+    uint32_t reads = 0;
+    for (size_t v = 0; v < next->code.ins.len; v++) {
+        const fc_instr *i = &next->code.ins.at[v];
+        const uint64_t arg = i->op == FC_OP_LOAD_AT ? i->imm
+                             : i->op == FC_OP_LOAD  ? next->accesses.at[i->imm].buffer
+                                                    : next->args.len;
+        reads += arg < next->args.len && next->args.at[arg].buffer == buffer;
+    }
+    return reads > 1;
+}
+
 /* ---- joining --------------------------------------------------------------------------------- */
 
 typedef struct attempt {
@@ -73,7 +90,7 @@ static bool keep(fc_program *p, fc_bound *b, uint32_t first, const attempt *x) {
 static fusec_status try_join(fc_program *p, fc_bound *b, uint32_t first, uint32_t n, bool *done,
                              fc_error *e) {
     const fc_device *d = p->device;
-    attempt x = {.j.n = n};
+    attempt x = {.j.n = n, .j.values = b->values};
     *done = false;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t blocked = 0;
@@ -95,8 +112,9 @@ fusec_status fc_join_find(fc_program *p, fc_bound *b, fc_error *e) {
     for (uint32_t s = 0; s + 1 < steps; s++) {
         uint32_t n = 1;
         bool done = false;
-        if (kernel_of(p, s)->schedule != FC_SCHED_DOT) continue;
-        while (n < FC_MOST_JOINED && s + n < steps && can_follow(p, s + n - 1)) n++;
+        const bool dot = kernel_of(p, s)->schedule == FC_SCHED_DOT;
+        if (!dot && !reads_around(p, s)) continue;
+        while (n < (dot ? FC_MOST_JOINED : 2) && s + n < steps && can_follow(p, s + n - 1)) n++;
         for (; n > 1 && !done; n--) {
             FC_TRY(try_join(p, b, s, n, &done, e));
             if (done) s += n - 1;

@@ -323,8 +323,8 @@ void fc_ring_close(fc_cuda_gen *g);
 
 fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                           const char *name, fc_str *out, fc_error *e);
-/* cuda_flash.c: fc_target.emit_joined. */
-fusec_status fc_cuda_emit_joined(const fc_machine *m, const fc_joined *j, const char *name,
-                                 fc_str *out, fc_error *e);
+/* cuda_flash.c, cuda_slide.c: fc_target.emit_joined, of each form. */
+fusec_status fc_cuda_emit_flash(const fc_joined *j, const char *name, fc_str *out, fc_error *e);
+fusec_status fc_cuda_emit_slide(const fc_joined *j, const char *name, fc_str *out, fc_error *e);
 
 #endif

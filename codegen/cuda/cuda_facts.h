@@ -163,7 +163,7 @@ static inline bool fc_cuda_is_made(unsigned reads) {
 }
 /* Whether operands come to shared memory by copies for which no thread waits. */
 static inline bool fc_cuda_brings(const fc_class *cls) {
-    return fc_cuda_on_tensor_cores(cls) ||
+    return fc_cuda_on_tensor_cores(cls) || cls->cuda.kind == FC_CUDA_SLIDE ||
            (cls->cuda.kind == FC_CUDA_DOT &&
             (cls->cuda.dot_left == FC_CUDA_BY_PLACE || cls->cuda.dot_right == FC_CUDA_BY_PLACE ||
              (cls->cuda.dot_left == FC_CUDA_BY_K && fc_cuda_tile_of(cls)->stages == 1)));

@@ -551,11 +551,9 @@ static fusec_status write(fc_flash_gen *x, const char *name, fc_error *e) {
     return t->out->oom ? fc_oom(e) : FUSEC_OK;
 }
 
-fusec_status fc_cuda_emit_joined(const fc_machine *m, const fc_joined *j, const char *name,
-                                 fc_str *out, fc_error *e) {
+fusec_status fc_cuda_emit_flash(const fc_joined *j, const char *name, fc_str *out, fc_error *e) {
     fc_flash_gen x = {.j = j, .cls = &j->cls[0]};
     uint8_t had[FC_CUH_COUNT] = {0};
-    (void)m;
     if (!fc_flash_find(j, &x.f)) return fc_fail(e, FUSEC_INTERNAL, "kernels that can't be joined");
     while (x.f.axis[0][x.row] != j->cls[0].cuda.dot_axis) x.row++;
     fusec_status s = FUSEC_OK;

@@ -715,6 +715,7 @@ void fc_cuda_schedule_loops(fc_cuda_gen *g) {
     case FC_CUDA_RING: ring(g); break;
     case FC_CUDA_CLUSTER: cluster(g); break;
     case FC_CUDA_DOT: contraction(g); break;
-    case FC_CUDA_FLASH: break; /* its text is that of several kernels (cuda_flash.c) */
+    case FC_CUDA_FLASH: /* texts of several kernels (cuda_flash.c, cuda_slide.c) */
+    case FC_CUDA_SLIDE: break;
     }
 }

@@ -140,7 +140,7 @@ static void schedule_sections(const fc_cuda_gen *g) {
     const fc_cuda_class *c = &g->cls->cuda;
     const bool places = fc_cuda_has_places(g->cls), cluster = c->kind == FC_CUDA_CLUSTER;
     put(g, FC_CUH_load_last, loads_last(g));
-    put(g, FC_CUH_spread, g->inside != NULL);
+    put(g, FC_CUH_spread, g->inside != NULL || c->kind == FC_CUDA_SLIDE);
     put(g, FC_CUH_put, g->k->updates.len > 0);
     put(g, FC_CUH_put_words, c->copied > 0);
     put(g, FC_CUH_outside, uses_op(g, FC_OP_INSIDE));

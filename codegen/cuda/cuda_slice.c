@@ -10,7 +10,7 @@ static void mark_used(fc_cuda_gen *g) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++) g->used[a] &= FC_CUDA_WRITES;
     for (fc_val v = 0; v < g->code.ins.len; v++) {
         const fc_instr *i = &g->code.ins.at[v];
-        if (!g->need[v] || g->done[v]) continue;
+        if (!g->need[v] || g->done[v] || fc_cuda_windowed(g, v)) continue;
         if (i->op == FC_OP_LOAD) g->used[i->imm] |= FC_CUDA_LOADS;
         if (i->op == FC_OP_INDEX) g->used[i->imm] |= FC_CUDA_INDEXES;
     }

@@ -25,6 +25,20 @@ static uint32_t alike(const fc_kernel *k, const fc_class *cls, const fc_launch *
     return each && l.words < FC_ALIKE_WORDS ? (FC_ALIKE_WORDS - l.words) / each : 1;
 }
 
+/* Which form kernels have that are one launch; in the class of the first. */
+static fusec_status join(const fc_machine *m, uint32_t mode, uint32_t align, fc_arena *arena,
+                         fc_joined *j, fc_launch *launch, bool *can, fc_error *e) {
+    FC_TRY(fc_cuda_join_flash(m, mode, align, arena, j, launch, can, e));
+    return *can ? FUSEC_OK : fc_cuda_join_slide(m, align, arena, j, launch, can, e);
+}
+
+static fusec_status emit_joined(const fc_machine *m, const fc_joined *j, const char *name,
+                                fc_str *out, fc_error *e) {
+    (void)m; /* what a text may depend on is in the classes */
+    return j->cls[0].cuda.kind == FC_CUDA_SLIDE ? fc_cuda_emit_slide(j, name, out, e)
+                                                : fc_cuda_emit_flash(j, name, out, e);
+}
+
 const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
                                   .schedule = fc_cuda_schedule,
                                   .schedule_plain = fc_cuda_schedule_plain,
@@ -34,5 +48,5 @@ const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
                                   .long_to_compile = long_to_compile,
                                   .quicker = fc_cuda_map_quicker,
                                   .kept = kept,
-                                  .join = fc_cuda_join,
-                                  .emit_joined = fc_cuda_emit_joined};
+                                  .join = join,
+                                  .emit_joined = emit_joined};

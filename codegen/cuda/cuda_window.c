@@ -357,7 +357,7 @@ void fc_cuda_windows_even_test(fc_cuda_gen *g) {
 }
 
 void fc_cuda_windows_load(fc_cuda_gen *g) {
-    if (!g->windows) return;
+    if (!g->windows || g->windows->given) return;
     for (unsigned i = 0; i < g->windows->of.len; i++)
         if (is_needed(g, i)) declare(g, i);
     const bool even = fc_cuda_windows_even(g);

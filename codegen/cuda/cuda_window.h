@@ -39,6 +39,7 @@ struct fc_cuda_windows {
     FC_VEC(window) of;
     FC_VEC(stack) stacks;
     bool together;   /* the text is for several rows, r is the one under way */
+    bool given;      /* others fill w* and t* */
     place *place;    /* [ins] */
     uint8_t *varies; /* [ins] along the neighbours */
 };

@@ -135,8 +135,8 @@ static void launch_of(const fc_machine *m, const chosen *x, int64_t tiles, fc_la
     l->span = tiles;
 }
 
-fusec_status fc_cuda_join(const fc_machine *m, uint32_t mode, uint32_t align, fc_arena *arena,
-                          fc_joined *j, fc_launch *l, bool *can, fc_error *e) {
+fusec_status fc_cuda_join_flash(const fc_machine *m, uint32_t mode, uint32_t align, fc_arena *arena,
+                                fc_joined *j, fc_launch *l, bool *can, fc_error *e) {
     chosen x = {.j = j, .align = align};
     bool wide = false;
     *can = false;

@@ -55,9 +55,11 @@ fusec_status fc_cuda_dot_plain(const fc_machine *m, const fc_kernel *k, const fc
                                fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e);
 /* Whether `by` neighbours along an axis are 16 bytes that can be read at once, everywhere. */
 bool fc_cuda_side_by_side(const fc_nest *n, uint32_t a, unsigned axis, uint32_t align, int by);
-/* fc_target.join (cuda_flash_schedule.c). */
-fusec_status fc_cuda_join(const fc_machine *m, uint32_t mode, uint32_t align, fc_arena *arena,
-                          fc_joined *j, fc_launch *l, bool *can, fc_error *e);
+/* fc_target.join, of each form (cuda_flash_schedule.c, cuda_slide_schedule.c). */
+fusec_status fc_cuda_join_flash(const fc_machine *m, uint32_t mode, uint32_t align, fc_arena *arena,
+                                fc_joined *j, fc_launch *l, bool *can, fc_error *e);
+fusec_status fc_cuda_join_slide(const fc_machine *m, uint32_t align, fc_arena *arena, fc_joined *j,
+                                fc_launch *l, bool *can, fc_error *e);
 bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                          fc_launch *l);
 fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
