@@ -25,12 +25,14 @@ enum { FC_MOST_JOINED = 3 };
 typedef struct fc_joined {
     uint32_t n;
     const fc_kernel *kernel[FC_MOST_JOINED];
-    const fc_nest *nest[FC_MOST_JOINED];  /* for who chooses; who writes the text has none */
-    const int64_t *values;                /* of all dims; likewise */
-    fc_class cls[FC_MOST_JOINED];         /* the choice is in the first; the others' say the rest */
-    const int32_t *shift[FC_MOST_JOINED]; /* [instructions] what a form of joining found: how far a
-                                             read is from its element; NULL: nothing */
-    fc_layout layout[FC_MOST_JOINED];     /* in the block of the launch */
+    const fc_nest *nest[FC_MOST_JOINED]; /* for who chooses; who writes the text has none */
+    const int64_t *values;               /* of all dims; likewise */
+    fc_class cls[FC_MOST_JOINED];        /* the choice is in the first; the others' say the rest */
+    /* what a form of joining found; NULL: nothing */
+    const int32_t *shift[FC_MOST_JOINED]; /* [instructions] how far a read is from its element */
+    const uint32_t *same; /* [accesses of the last] the access of the first that is at the same
+                             element all the time, + 1; 0: none */
+    fc_layout layout[FC_MOST_JOINED]; /* in the block of the launch */
 } fc_joined;
 
 static inline fc_layout fc_layout_from(fc_layout l, uint32_t first) {

@@ -201,7 +201,7 @@ FC_TEST(cuda_slide, others_are_left_alone) {
         {TAKEN, 256, 256, 0},
         {FAR, 256, 256, 0},
         {HALF, 256, 256, 0},
-        {TAPS("f32", "edge", "13", "6"), 100, 300, 0},  /* few rows for a strip */
+        {TAPS("f32", "edge", "13", "6"), 50, 300, 0},  /* few rows for a strip */
         {TAPS("f32", "edge", "29", "14"), 500, 300, 0}, /* more than registers keep */
     };
     for (size_t i = 0; i < FC_COUNT(other); i++) {

@@ -152,7 +152,8 @@ static unsigned line_of(const slide *x, const fc_slide_reads *r) {
     return fc_slide_line(r, vector_of(x));
 }
 
-/* Where the lines of reads n begin in a warp's room. */
+/* Where the lines of reads n begin in a warp's room, and behind all lines which columns they are.
+ */
 static unsigned lines_at(const slide *x, unsigned n) {
     unsigned bytes = 0;
     for (unsigned i = 0; i < n; i++) {
@@ -161,12 +162,19 @@ static unsigned lines_at(const slide *x, unsigned n) {
     }
     return bytes * rows_of(x) * FC_SLIDE_AHEAD;
 }
+static unsigned columns_at(const slide *x, unsigned n) {
+    unsigned bytes = lines_at(x, (unsigned)x->f.reads[FC_SLIDE_MAKES].len);
+    for (unsigned i = 0; i < n; i++)
+        bytes += line_of(x, &x->f.reads[FC_SLIDE_MAKES].at[i]) * FC_SLIDE_INDEX;
+    return bytes;
+}
 
-/* `name`: the line of row r of a turn. */
-static void line_at(slide *x, unsigned n, const char *qualifier, const char *name) {
+/* `name`: the line of a row of a turn. */
+static void line_at(slide *x, unsigned n, const char *qualifier, const char *name,
+                    const char *row) {
     const fc_slide_reads *r = &x->f.reads[FC_SLIDE_MAKES].at[n];
-    line(x, "%s%s *const %s = (%s%s *)(mine + %u) + (turn * %u + r) * %u;", qualifier, type_of(r),
-         name, qualifier, type_of(r), lines_at(x, n), rows_of(x), line_of(x, r));
+    line(x, "%s%s *const %s = (%s%s *)(mine + %u) + (turn * %u + %s) * %u;", qualifier, type_of(r),
+         name, qualifier, type_of(r), lines_at(x, n), rows_of(x), row, line_of(x, r));
 }
 
 /* Indices of the outer axes, which both parts have in common, and of a row. */
@@ -174,80 +182,132 @@ static void row_index(slide *x, const char *row) {
     line(x, "const ix i%u = %s;", (unsigned)x->f.row, row);
 }
 
-/* Elements of a line that a lane brings one by one. */
-static unsigned each_of(const slide *x, const fc_slide_reads *r) {
-    return (line_of(x, r) + 31) / 32;
+/* 16 bytes of a line, and how often all lanes bring such a piece of the lines of a turn. */
+static unsigned pieces_of(const slide *x, const fc_slide_reads *r) {
+    return line_of(x, r) * bytes_of(r) / 16;
+}
+static unsigned turns_of(const slide *x, const fc_slide_reads *r) {
+    return (rows_of(x) * pieces_of(x, r) + 31) / 32;
 }
 
-/* Where the elements of a line come from, and whether the lines of reads n of this warp are inside
- * of the array and lie in whole 16 bytes. */
-static void even(slide *x, unsigned n) {
+/* What comes to the lines of reads n of this warp. column<n>: which column each element is; -1:
+ * none is, or nobody reads it. Pieces [low, high) are columns side by side, in whole 16 bytes;
+ * source<n>: where the pieces of a lane are from the first row of a turn; -1: it is none of these.
+ * The other elements, odd<n> of them, the first<n> in front of those pieces, come one by one. */
+static void sources(slide *x, unsigned n) {
     const fc_slide_reads *r = &x->f.reads[FC_SLIDE_MAKES].at[n];
-    line(x, "ix column%u[%u];", n, each_of(x, r));
-    line(x, "bool even%u = true;", n);
+    const unsigned pieces = pieces_of(x, r), size = line_of(x, r), each = size / pieces;
+    line(x, "ix *const column%u = (ix *)(mine + %u);", n, columns_at(x, n));
+    line(x, "ix source%u[%u];", n, turns_of(x, r));
+    line(x, "int first%u, odd%u;", n, n);
     line(x, "{");
     row_index(x, "0");
     fc_cuda_gen *g = enter(x, FC_SLIDE_MAKES);
+    fc_cuda_text *t = &g->t;
     fc_cuda_bases(g, x->f.column);
-    fc_cuda_line(&g->t, "const ix first = left + %d;", (int)fc_slide_line_low(r));
-    fc_cuda_line(
-        &g->t,
-        "even%u = (((unsigned long long)(a%u + (b%u + first)) | (unsigned long long)p.w[%u] "
-        "* %u) & 15) == 0;",
-        n, (unsigned)r->arg, (unsigned)r->access,
-        fc_cuda_word(g, r->access) + 1 + (unsigned)x->f.row, bytes_of(r));
-    fc_cuda_line(&g->t, "#pragma unroll");
-    fc_cuda_line(&g->t, "for (int n = 0; n < %u; n++) {", each_of(x, r));
-    fc_cuda_line(&g->t, "const int c = n * 32 + lane;");
-    fc_cuda_line(&g->t, "column%u[n] = c < %u ? column_at%u(first + c) : (ix)-1;", n, line_of(x, r),
-                 n);
-    fc_cuda_line(&g->t, "even%u = even%u && (c >= %u || column%u[n] == first + c);", n, n,
-                 line_of(x, r), n);
-    fc_cuda_line(&g->t, "}");
-    fc_cuda_line(&g->t, "even%u = !__any_sync(0xffffffffu, !even%u);", n, n);
+    fc_cuda_line(t, "const ix begin = left + %d;", (int)fc_slide_line_low(r));
+    fc_cuda_line(t, "const ix by = (ix)p.w[%u];",
+                 fc_cuda_word(g, r->access) + 1 + (unsigned)x->f.row);
+    fc_cuda_line(t,
+                 "const bool even = (((unsigned long long)(a%u + (b%u + begin)) | (unsigned long "
+                 "long)by * %u) & 15) == 0;",
+                 (unsigned)r->arg, (unsigned)r->access, bytes_of(r));
+    fc_cuda_line(t, "for (int c = lane; c < %u; c += 32) column%u[c] = column_at%u(begin + c);",
+                 size, n, n);
+    fc_cuda_line(t, "__syncwarp();");
+    fc_cuda_line(t, "const auto whole = [&](const int c) {");
+    fc_cuda_line(t, "bool all = even;");
+    fc_cuda_line(t, "for (int e = c * %u; e < (c + 1) * %u; e++) {", each, each);
+    fc_cuda_line(t, "all = all && column%u[e] == begin + e;", n);
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "return all;");
+    fc_cuda_line(t, "};");
+    fc_cuda_line(t, "int low = 0;");
+    fc_cuda_line(t, "while (low < %u && !whole(low)) low++;", pieces);
+    fc_cuda_line(t, "int high = low;");
+    fc_cuda_line(t, "while (high < %u && whole(high)) high++;", pieces);
+    fc_cuda_line(t, "first%u = low * %u;", n, each);
+    fc_cuda_line(t, "odd%u = (%u - (high - low)) * %u;", n, pieces, each);
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int n = 0; n < %u; n++) {", turns_of(x, r));
+    fc_cuda_line(t, "const int k = n * 32 + lane, c = k %% %u;", pieces);
+    fc_cuda_line(t, "const bool there = k < %u && c >= low && c < high;", rows_of(x) * pieces);
+    fc_cuda_line(t, "source%u[n] = there ? k / %u * by + (begin + c * %u) : (ix)-1;", n, pieces,
+                 each);
+    fc_cuda_line(t, "}");
     leave(x, g);
 }
 
+/* One element of a line. */
+static void bring_element(slide *x, const fc_slide_reads *r, const char *to, const char *from) {
+    if (bytes_of(r) >= 4)
+        line(x, "fc_bring_some<%u>(&%s, %s + (at < 0 ? 0 : at), at >= 0);", bytes_of(r), to, from);
+    else
+        line(x, "%s = at < 0 ? (%s)0 : %s[at];", to, type_of(r), from);
+}
+
+/* All lines of a turn, whose rows follow each other. */
+static void bring_turn(slide *x, unsigned n) {
+    const fc_slide_reads *r = &x->f.reads[FC_SLIDE_MAKES].at[n];
+    const fc_cuda_gen *g = &x->part[FC_SLIDE_MAKES];
+    const unsigned size = line_of(x, r), each = 16 / bytes_of(r);
+    line(x, "{");
+    line_at(x, n, "", "to", "0");
+    line(x, "const %s *const from = a%u + b%u;", type_of(r), (unsigned)r->arg, (unsigned)r->access);
+    line(x, "#pragma unroll");
+    line(x, "for (int n = 0; n < %u; n++) {", turns_of(x, r));
+    line(x, "if (source%u[n] >= 0) fc_bring(to + (n * 32 + lane) * %u, from + source%u[n], true);",
+         n, each, n);
+    line(x, "}");
+    line(x, "#pragma unroll 1");
+    line(x, "for (int k = lane; k < odd%u; k += 32) {", n);
+    line(x, "const int c = k < first%u ? k : k + (%u - odd%u);", n, size, n);
+    line(x, "const ix at = column%u[c], by = (ix)p.w[%u];", n,
+         fc_cuda_word(g, r->access) + 1 + (unsigned)x->f.row);
+    line(x, "#pragma unroll");
+    line(x, "for (int r = 0; r < %u; r++) {", rows_of(x));
+    char at[32];
+    snprintf(at, sizeof at, "to[r * %u + c]", size);
+    bring_element(x, r, at, "(from + r * by)");
+    line(x, "}");
+    line(x, "}");
+    line(x, "}");
+}
+
+/* Line r of a turn. */
 static void bring_line(slide *x, unsigned n) {
     const fc_slide_reads *r = &x->f.reads[FC_SLIDE_MAKES].at[n];
-    const unsigned bytes = bytes_of(r), unit = 16 / bytes;
     line(x, "{");
-    line_at(x, n, "", "to");
+    line_at(x, n, "", "to", "r");
     line(x, "const %s *const from = a%u + b%u;", type_of(r), (unsigned)r->arg, (unsigned)r->access);
-    line(x, "const ix first = left + %d;", (int)fc_slide_line_low(r));
-    line(x, "if (even%u) {", n);
-    line(x, "#pragma unroll");
-    line(x, "for (int c = 0; c < %u; c += 32) {", line_of(x, r) / unit);
-    line(x, "const int k = (c + lane) * %u;", unit);
-    line(x, "if (k < %u) fc_bring(to + k, from + (first + k), true);", line_of(x, r));
-    line(x, "}");
-    line(x, "} else {");
-    line(x, "#pragma unroll");
-    line(x, "for (int n = 0; n < %u; n++) {", each_of(x, r));
-    line(x, "const int c = n * 32 + lane;");
-    line(x, "const bool there = column%u[n] >= 0;", n);
-    line(x, "const %s *const at = from + (there ? column%u[n] : 0);", type_of(r), n);
-    if (bytes >= 4)
-        line(x, "if (c < %u) fc_bring_some<%u>(to + c, at, there);", line_of(x, r), bytes);
-    else
-        line(x, "if (c < %u) to[c] = there ? *at : (%s)0;", line_of(x, r), type_of(r));
-    line(x, "}");
+    line(x, "#pragma unroll 1");
+    line(x, "for (int c = lane; c < %u; c += 32) {", line_of(x, r));
+    line(x, "const ix at = column%u[c];", n);
+    bring_element(x, r, "to[c]", "from");
     line(x, "}");
     line(x, "}");
 }
 
 /* bring(place, turn): what the first map reads in the rows at `place` and behind. */
 static void bring(slide *x) {
+    const size_t arrays = x->f.reads[FC_SLIDE_MAKES].len;
     line(x, "const auto bring = [&](const ix place, const int turn) {");
+    line(x, "if (place >= 0 && place + %u <= tall) {", rows_of(x));
+    row_index(x, "place");
+    fc_cuda_gen *g = enter(x, FC_SLIDE_MAKES);
+    fc_cuda_bases(g, x->f.column);
+    for (unsigned n = 0; n < arrays; n++) bring_turn(x, n);
+    leave(x, at_depth(x, g));
+    line(x, "else {");
     line(x, "#pragma unroll 1");
     line(x, "for (int r = 0; r < %u; r++) {", rows_of(x));
     line(x, "bool there;");
     row_index(x, "row_at(place + r, there)");
-    fc_cuda_gen *g = enter(x, FC_SLIDE_MAKES);
+    g = enter(x, FC_SLIDE_MAKES);
     fc_cuda_bases(g, x->f.column);
-    for (unsigned n = 0; n < x->f.reads[FC_SLIDE_MAKES].len; n++) bring_line(x, n);
-    g = at_depth(x, g);
-    leave(x, g);
+    for (unsigned n = 0; n < arrays; n++) bring_line(x, n);
+    leave(x, at_depth(x, g));
+    line(x, "}");
     line(x, "fc_bring_set();");
     line(x, "};");
 }
@@ -281,6 +341,12 @@ static void find_kept(slide *x, unsigned part) {
                        fc_class_move(g->cls, a, x->f.column) == FC_MOVE_ZERO;
 }
 
+/* The load of the first part that has loaded the same; UINT32_MAX: none. */
+static uint32_t same_as(const slide *x, unsigned part, uint32_t access) {
+    const uint32_t of = part == FC_SLIDE_TAKES ? x->j->same[access] : 0;
+    return of && x->part[FC_SLIDE_MAKES].cached[of - 1] ? of - 1 : UINT32_MAX;
+}
+
 static void keep(slide *x, unsigned part) {
     fc_cuda_gen *g = &x->part[part];
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
@@ -291,7 +357,10 @@ static void keep(slide *x, unsigned part) {
     g = enter(x, part);
     fc_cuda_bases(g, x->f.column);
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
-        if (g->cached[a])
+        if (g->cached[a] && same_as(x, part, a) != UINT32_MAX)
+            fc_cuda_line(&g->t, "k%u_%u = k0_%u;", part, (unsigned)a,
+                         (unsigned)same_as(x, part, a));
+        else if (g->cached[a])
             fc_cuda_line(&g->t, "k%u_%u = a%u[b%u];", part, (unsigned)a,
                          (unsigned)g->k->accesses.at[a].buffer, (unsigned)a);
     leave(x, g);
@@ -323,7 +392,7 @@ static void from_line(slide *x, unsigned n) {
     const int32_t low = fc_slide_line_low(r), high = fc_slide_line_high(r);
     line(x, "%s w%u[%u];", type_of(r), n, (unsigned)(high - low) + v);
     line(x, "{");
-    line_at(x, n, "const ", "from");
+    line_at(x, n, "const ", "from", "r");
     for (int32_t k = 0; k < high - low + (int32_t)v; k += (int32_t)unit)
         if (k + (int32_t)unit > r->low - low && k < r->high - low + (int32_t)v)
             line(x, "fc_spread(w%u + %d, *(const fc_vec<%s, %u, %u> *)(from + lane * %u + %d));", n,
@@ -439,7 +508,7 @@ static void body(slide *x) {
     begin(x);
     row_at(x);
     for (unsigned n = 0; n < x->f.reads[FC_SLIDE_MAKES].len; n++) column_at(x, n);
-    for (unsigned n = 0; n < x->f.reads[FC_SLIDE_MAKES].len; n++) even(x, n);
+    for (unsigned n = 0; n < x->f.reads[FC_SLIDE_MAKES].len; n++) sources(x, n);
     for (unsigned part = 0; part < 2; part++) keep(x, part);
     bring(x);
     turns(x);

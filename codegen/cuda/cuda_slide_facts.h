@@ -18,7 +18,11 @@ enum {
     FC_SLIDE_TAKES,    /* and the one that reads rows of them */
     FC_SLIDE_MOST = 32 /* places side by side */
 };
-enum { FC_SLIDE_WARPS = 4, FC_SLIDE_AHEAD = 2 /* turns that come before they are needed */ };
+enum {
+    FC_SLIDE_WARPS = 4,
+    FC_SLIDE_AHEAD = 1, /* turns that come before they are needed */
+    FC_SLIDE_INDEX = 8  /* bytes of an index, at most */
+};
 
 /* Reads of one array, whose places are side by side. */
 typedef struct fc_slide_reads {
@@ -40,7 +44,8 @@ typedef struct fc_slide {
 /* Whether kernels have this form, whatever their sizes are; j->shift is there. */
 bool fc_slide_find(const fc_joined *j, fc_slide *out);
 void fc_slide_free(fc_slide *x);
-/* What their nests say: fills j->shift. False: they do not have the form, or no memory. */
+/* What their nests say: fills j->shift and j->same. False: they do not have the form, or no memory.
+ */
 bool fc_slide_shifts(fc_joined *j, fc_arena *arena);
 /* Whether what stands at the places [0, size) is itself; `values`: of all dims. */
 bool fc_slide_is_itself(const fc_slide *x, unsigned part, const fc_slide_reads *r, int64_t size,
@@ -74,9 +79,10 @@ static inline unsigned fc_slide_room(const fc_slide *x, unsigned vector, unsigne
     unsigned bytes = 0;
     for (size_t i = 0; i < x->reads[FC_SLIDE_MAKES].len; i++) {
         const fc_slide_reads *r = &x->reads[FC_SLIDE_MAKES].at[i];
-        bytes += fc_slide_line(r, vector) * fc_dtypes[r->dtype].bytes;
+        bytes += fc_slide_line(r, vector) *
+                 (fc_dtypes[r->dtype].bytes * rows * FC_SLIDE_AHEAD + FC_SLIDE_INDEX);
     }
-    return bytes * rows * FC_SLIDE_AHEAD;
+    return bytes;
 }
 
 #endif

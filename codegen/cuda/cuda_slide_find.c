@@ -446,8 +446,35 @@ static bool shifts(finder *x, int32_t *out) {
     return true;
 }
 
+/* Whether loads of both parts are at the same element, wherever the nests are. */
+static bool are_same(const fc_joined *j, uint32_t makes, uint32_t takes) {
+    const fc_kernel *from = j->kernel[FC_SLIDE_MAKES], *to = j->kernel[FC_SLIDE_TAKES];
+    const fc_access *a = &from->accesses.at[makes], *b = &to->accesses.at[takes];
+    if (a->buffer == FC_NO_BUFFER || b->buffer == FC_NO_BUFFER || a->pair != b->pair ||
+        from->args.at[a->buffer].written || a->dtype != b->dtype ||
+        from->args.at[a->buffer].buffer != to->args.at[b->buffer].buffer ||
+        j->nest[FC_SLIDE_MAKES]->offset[makes] != j->nest[FC_SLIDE_TAKES]->offset[takes])
+        return false;
+    for (uint32_t x = 0; x < from->np; x++)
+        if (stride(j, FC_SLIDE_MAKES, makes, x) != stride(j, FC_SLIDE_TAKES, takes, x))
+            return false;
+    return true;
+}
+
+static bool find_same(fc_joined *j, fc_arena *arena) {
+    const size_t n = j->kernel[FC_SLIDE_TAKES]->accesses.len;
+    uint32_t *same = fc_arena_alloc(arena, (n + 1) * sizeof *same);
+    j->same = same;
+    for (uint32_t b = 0; same && b < n; b++) {
+        same[b] = 0;
+        for (uint32_t a = 0; a < j->kernel[FC_SLIDE_MAKES]->accesses.len && !same[b]; a++)
+            if (are_same(j, a, b)) same[b] = a + 1;
+    }
+    return same != NULL;
+}
+
 bool fc_slide_shifts(fc_joined *j, fc_arena *arena) {
-    if (!are_maps(j)) return false;
+    if (!are_maps(j) || !find_same(j, arena)) return false;
     fc_slide out = {.j = j, .column = j->kernel[0]->np - 1, .row = j->kernel[0]->np - 2};
     for (unsigned p = 0; p < 2; p++) {
         const fc_kernel *k = j->kernel[p];

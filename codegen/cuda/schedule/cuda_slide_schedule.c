@@ -5,12 +5,14 @@
  * once more. So strips are long, and there are as many blocks as run at a time. */
 #include "codegen/cuda/cuda_slide_facts.h"
 #include "codegen/cuda/schedule/cuda_schedule.h"
-#include "passes/plan.h"
+#include "passes/fuse.h"
 
 enum { THREADS = 32 * FC_SLIDE_WARPS, LEAST_MAJOR = 8 /* asynchronous copies */ };
 enum { MOST_TURN = 4, MOST_OPERATIONS = 2048 }; /* rows in turn; operations of a turn */
 enum { MOST_BLOCKS = 4, MOST_REGISTERS = 200, MOST_SHARED = 48 << 10 };
-enum { STRIP_OF_SPAN = 4 }; /* a strip has so many times the rows that are made twice */
+/* A strip has so many times the rows that it makes for the one above, too, which may cost as much
+ * as it costs to write what is passed on and read it again (passes/fuse.h). */
+enum { STRIP_OF_SPAN = 2 };
 
 typedef struct chosen {
     fc_joined *j;
@@ -53,7 +55,7 @@ static unsigned operations(const fc_kernel *k) {
     for (size_t v = 0; v < k->code.ins.len; v++) {
         const fc_instr *i = &k->code.ins.at[v];
         if (!fc_is_elementwise(i->op) || i->dtype == FUSEC_I64 || i->dtype == FUSEC_BOOL) continue;
-        n += fc_ops[i->op].flags & FC_F_TRANSCENDENTAL ? 13 : 1;
+        n += fc_ops[i->op].flags & FC_F_TRANSCENDENTAL ? 1 + FC_FUNCTION_SLOTS : 1;
     }
     return n;
 }
@@ -71,7 +73,7 @@ static unsigned widest(const chosen *x) {
  * all else. */
 static unsigned registers(const chosen *x, unsigned vector, unsigned rows) {
     const fc_kernel *k = x->j->kernel[FC_SLIDE_MAKES];
-    unsigned words = (fc_cuda_bytes(k, k->stores.at[0].access) + 3) / 4, n = 40;
+    unsigned words = (fc_cuda_bytes(k, k->stores.at[0].access) + 3) / 4, n = 34;
     n += (fc_slide_span(&x->f) - 1 + rows) * vector * words;
     for (size_t i = 0; i < x->f.reads[FC_SLIDE_MAKES].len; i++) {
         const fc_slide_reads *r = &x->f.reads[FC_SLIDE_MAKES].at[i];
@@ -79,7 +81,7 @@ static unsigned registers(const chosen *x, unsigned vector, unsigned rows) {
     }
     for (unsigned p = 0; p < 2; p++)
         for (uint32_t a = 0; a < x->j->kernel[p]->accesses.len; a++)
-            n += fc_cuda_is_load(x->j->kernel[p], a) &&
+            n += fc_cuda_is_load(x->j->kernel[p], a) && !(p && x->j->same[a]) &&
                  fc_class_move(&x->j->cls[p], a, x->f.row) == FC_MOVE_ZERO &&
                  fc_class_move(&x->j->cls[p], a, x->f.column) == FC_MOVE_ZERO;
     return n;
@@ -107,10 +109,18 @@ static bool choose_text(chosen *x, uint32_t align) {
     return true;
 }
 
-/* Strips of rows, as many as let all blocks run at a time. */
+static int64_t least_rows(const chosen *x) {
+    const fc_kernel *k = x->j->kernel[FC_SLIDE_MAKES];
+    const int64_t span = fc_slide_span(&x->f),
+                  saved = 2 * FC_BYTE_SLOTS * fc_cuda_bytes(k, k->stores.at[0].access),
+                  again = fc_ceil_div((span - 1) * operations(k), saved);
+    return again > STRIP_OF_SPAN * span ? again : STRIP_OF_SPAN * span;
+}
+
+/* Strips of rows, as many as let all blocks run at a time, or half of them. */
 static bool launch_of(const fc_machine *m, const chosen *x, fc_launch *l) {
     const fc_class *cls = &x->j->cls[0];
-    const int64_t down = extent(x, 1, x->f.row), least = STRIP_OF_SPAN * fc_slide_span(&x->f),
+    const int64_t down = extent(x, 1, x->f.row), least = least_rows(x),
                   slots = (int64_t)m->sm_count * cls->cuda.slide_blocks;
     int64_t across = fc_ceil_div(extent(x, 1, x->f.column), (int64_t)THREADS * cls->vector);
     for (uint32_t a = 0; a < x->f.row; a++)
@@ -121,7 +131,7 @@ static bool launch_of(const fc_machine *m, const chosen *x, fc_launch *l) {
     const int64_t rows = cls->cuda.slide_rows,
                   height = fc_ceil_div(fc_ceil_div(down, strips), rows) * rows;
     strips = fc_ceil_div(down, height);
-    if (strips * across * 4 < slots * 3 || strips * across > INT32_MAX) return false;
+    if (strips * across * 2 < slots || strips * across > INT32_MAX) return false;
     memset(l, 0, sizeof *l);
     for (int i = 0; i < 3; i++) l->grid[i] = l->block[i] = 1;
     l->grid[0] = (uint64_t)(strips * across);
