@@ -75,6 +75,29 @@ typedef struct sample {
     "    return v\n"                                                                               \
     "}\n"
 
+/* Several results, of other dtypes than what is passed on, which is a bool; one that rows are not
+ * read of; a scalar. */
+#define RESULTS                                                                                    \
+    "export def f(u: f32[h, w], g: f32[k], s: f32) {\n"                                            \
+    "    a = boundary(u, mode=\"reflect\")\n"                                                      \
+    "    t[y in 0..h, x in 0..w] = a[y, x - 2]*s < a[y, x + 9] + g[0]\n"                           \
+    "    b = boundary(materialize(t), mode=\"symmetric\")\n"                                       \
+    "    v[y in 0..h, x in 0..w] = f64(where(b[y - 2, x], u[y, x], g[1]*s))\n"                     \
+    "    r[y in 0..h, x in 0..w] = i32(b[y - 1, x]) + i32(b[y + 2, x]) + x\n"                      \
+    "    return v, r\n"                                                                            \
+    "}\n"
+
+/* Two arrays and slices of one; a part of a row for all rows, and a column for all columns. */
+#define ARRAYS                                                                                     \
+    "export def f(u: f32[h, w], g: f32[k], q: bf16[h, w], c: f32[h, 1], l: f32[w]) {\n"            \
+    "    a = boundary(q, mode=\"zero\")\n"                                                         \
+    "    d[y in 0..h, x in 0..w] = f32(a[y, x - 1]) + f32(a[y, x + 3])*l[x]\n"                     \
+    "    t = materialize(bf16(d + u*c - u))\n"                                                     \
+    "    b = boundary(t, mode=\"wrap\")\n"                                                         \
+    "    v[y in 0..h, x in 0..w] = f32(b[y - 4, x])*l[x] + f32(b[y, x]) + c[y, 0]*f32(q[y, x])\n"  \
+    "    return v\n"                                                                               \
+    "}\n"
+
 static bool compile(fc_graph *g, const char *text) {
     fc_source src;
     fc_ast ast;
@@ -131,6 +154,10 @@ static const sample samples[] = {
     {BELOW, 99, 132, 0},
     {BATCHES, 40, 150, 0},
     {SIZED, 70, 300, 0},
+    {RESULTS, 63, 262, 0},
+    {RESULTS, 64, 256, 0},
+    {ARRAYS, 70, 136, 0},
+    {ARRAYS, 71, 259, 4},
 };
 
 FC_TEST(cuda_slide, one_launch_has_the_bits_of_two) {
@@ -201,7 +228,7 @@ FC_TEST(cuda_slide, others_are_left_alone) {
         {TAKEN, 256, 256, 0},
         {FAR, 256, 256, 0},
         {HALF, 256, 256, 0},
-        {TAPS("f32", "edge", "13", "6"), 50, 300, 0},  /* few rows for a strip */
+        {TAPS("f32", "edge", "13", "6"), 50, 300, 0},   /* few rows for a strip */
         {TAPS("f32", "edge", "29", "14"), 500, 300, 0}, /* more than registers keep */
     };
     for (size_t i = 0; i < FC_COUNT(other); i++) {

@@ -11,6 +11,8 @@
 #include "tests/support/program_fixture.h"
 #include "tests/support/test.h"
 
+enum { MOST_BUFFERS = 16 };
+
 static void build(fc_join_job *x, fc_join_program *program, const void *of,
                   const fc_join_size *sizes, size_t n) {
     fc_graph *g = &x->g;
@@ -132,6 +134,10 @@ static void fill_words(const fc_join_job *x, size_t step, const fc_nest *n, void
     void *args[16];
     uint64_t scalars[16] = {0};
     for (size_t a = 0; a < k->args.len; a++) args[a] = at[k->args.at[a].buffer];
+    for (size_t i = 0; i < k->params.len; i++)
+        if (!k->params.at[i].is_dim)
+            memcpy(&scalars[i], x->in.t[k->params.at[i].source].data,
+                   fc_dtypes[k->params.at[i].dtype].bytes);
     fc_nest_fill(k, n, x->values, args, scalars, to);
 }
 
@@ -209,30 +215,35 @@ static bool is_passed(const fc_join_job *x, size_t buffer) {
 }
 
 void fc_join_compare(fc_join_job *x, const fc_cuda_host *host, double bound) {
-    void *at[16] = {0}, *apart;
+    void *at[MOST_BUFFERS] = {0}, *apart[MOST_BUFFERS] = {0};
     fc_str why;
-    const size_t out = x->in.n, bytes = bytes_of(x, out);
+    const size_t outs = x->in.n + x->out.n;
     fc_str_init(&why, &fc_libc_alloc);
     for (size_t b = 0; b < x->plan->buffers.len; b++) {
         at[b] = room_for(x, b);
         if (b < x->in.n) memcpy(at[b], x->in.t[b].data, bytes_of(x, b));
     }
     run_apart(host, x, at, x->plan->steps.len);
-    apart = zeroed(bytes);
-    memcpy(apart, at[out], bytes);
-    memset(at[out], 0, bytes);
-    for (size_t b = out + 1; b < x->plan->buffers.len; b++)
+    for (size_t b = x->in.n; b < outs; b++) {
+        apart[b] = zeroed(bytes_of(x, b));
+        memcpy(apart[b], at[b], bytes_of(x, b));
+        memset(at[b], 0, bytes_of(x, b));
+    }
+    for (size_t b = outs; b < x->plan->buffers.len; b++)
         if (is_passed(x, b)) give_back(x, at[b]), at[b] = NULL;
     run_apart(host, x, at, x->first);
     run_joined(host, x, at);
-    if (bound)
-        FC_EXPECT_TRUE(distance(x, apart, at[out], bytes / 2) < bound);
-    else
-        FC_EXPECT_TRUE(memcmp(apart, at[out], bytes) == 0);
-    memcpy(x->out.t[0].data, at[out], bytes);
+    for (size_t b = x->in.n; b < outs; b++) {
+        const size_t bytes = bytes_of(x, b);
+        if (bound)
+            FC_EXPECT_TRUE(distance(x, apart[b], at[b], bytes / 2) < bound);
+        else
+            FC_EXPECT_TRUE(memcmp(apart[b], at[b], bytes) == 0);
+        memcpy(x->out.t[b - x->in.n].data, at[b], bytes);
+        free(apart[b]);
+    }
     if (!bound && x->o.g && fc_judge(&x->g, &x->o, &x->out, &why)) FC_FAIL("%s", why.data);
     for (size_t b = 0; b < FC_COUNT(at); b++) give_back(x, at[b]);
-    free(apart);
     fc_str_free(&why);
 }
 
