@@ -186,6 +186,40 @@ FC_TEST(cuda_slide, one_launch_has_the_bits_of_two) {
     fc_cuda_host_close(&host);
 }
 
+/* Mistakes that the comparison above has to find: a strip that begins a turn too late, so that the
+ * first rows of it lack some of those above; a place beyond an edge that is taken for the next one
+ * inside; a row of what is kept that is not moved up; an element at an edge in place of another. */
+FC_TEST(cuda_slide, mistakes_change_bits) {
+    static const struct {
+        const char *find, *put;
+    } mistakes[] = {
+        {"top = begin - 12;", "top = begin - 8;"},
+        {"at = (ix)(", "at = (at < 0) + (ix)("},
+        {"t0[r][e] = t0[r + 4][e];", "t0[r][e] = t0[r + 4 - (r == 11)][e];"},
+        {"const ix at = column0[c], by", "const ix at = column0[c] + (c == 3), by"},
+    };
+    static const sample blur = {TAPS("f32", "edge", "13", "6"), 167, 300, 0};
+    static fc_join_job jobs[FC_COUNT(mistakes)];
+    fc_cuda_host host;
+    if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    bool ok = true;
+    for (size_t i = 0; i < FC_COUNT(mistakes); i++) {
+        ok = open_job(&jobs[i], &blur, false) && ok;
+        jobs[i].find = mistakes[i].find;
+        jobs[i].put = mistakes[i].put;
+        ok = ok && jobs[i].can && fc_join_add_texts(&host, &jobs[i]);
+    }
+    const bool built = ok && fc_cuda_host_build(&host);
+    FC_EXPECT_TRUE(built);
+    for (size_t i = 0; i < FC_COUNT(mistakes); i++) {
+        FC_TRACE("mistake %zu", i);
+        if (built) FC_EXPECT_TRUE(fc_join_differs(&jobs[i], &host));
+        FC_UNTRACE();
+        fc_join_close(&jobs[i]);
+    }
+    fc_cuda_host_close(&host);
+}
+
 /* ---- which are joined -------------------------------------------------------------------------
  */
 

@@ -6,7 +6,7 @@
  * rows; a warp of it 32 vectors of columns, and nothing to do with others. In turn it
  *
  *     makes some rows of the first map, by its own code, behind those that it has in t0
- *     asks for what the turn after the next one reads
+ *     asks for what the next turn reads
  *     makes as many rows of the second map, by its own code, whose reads are t0
  *     moves t0 up
  *
@@ -19,7 +19,6 @@
 #include "codegen/cuda/cuda_slide_facts.h"
 #include "codegen/cuda/cuda_window.h"
 #include "codegen/cuda/prelude.h"
-#include "ir/plant.h"
 
 typedef struct slide {
     const fc_joined *j;
@@ -160,7 +159,7 @@ static unsigned lines_at(const slide *x, unsigned n) {
         const fc_slide_reads *r = &x->f.reads[FC_SLIDE_MAKES].at[i];
         bytes += line_of(x, r) * bytes_of(r);
     }
-    return bytes * rows_of(x) * FC_SLIDE_AHEAD;
+    return bytes * rows_of(x);
 }
 static unsigned columns_at(const slide *x, unsigned n) {
     unsigned bytes = lines_at(x, (unsigned)x->f.reads[FC_SLIDE_MAKES].len);
@@ -173,8 +172,8 @@ static unsigned columns_at(const slide *x, unsigned n) {
 static void line_at(slide *x, unsigned n, const char *qualifier, const char *name,
                     const char *row) {
     const fc_slide_reads *r = &x->f.reads[FC_SLIDE_MAKES].at[n];
-    line(x, "%s%s *const %s = (%s%s *)(mine + %u) + (turn * %u + %s) * %u;", qualifier, type_of(r),
-         name, qualifier, type_of(r), lines_at(x, n), rows_of(x), row, line_of(x, r));
+    line(x, "%s%s *const %s = (%s%s *)(mine + %u) + %s * %u;", qualifier, type_of(r), name,
+         qualifier, type_of(r), lines_at(x, n), row, line_of(x, r));
 }
 
 /* Indices of the outer axes, which both parts have in common, and of a row. */
@@ -288,10 +287,10 @@ static void bring_line(slide *x, unsigned n) {
     line(x, "}");
 }
 
-/* bring(place, turn): what the first map reads in the rows at `place` and behind. */
+/* bring(place): what the first map reads in the rows at `place` and behind. */
 static void bring(slide *x) {
     const size_t arrays = x->f.reads[FC_SLIDE_MAKES].len;
-    line(x, "const auto bring = [&](const ix place, const int turn) {");
+    line(x, "const auto bring = [&](const ix place) {");
     line(x, "if (place >= 0 && place + %u <= tall) {", rows_of(x));
     row_index(x, "place");
     fc_cuda_gen *g = enter(x, FC_SLIDE_MAKES);
@@ -479,17 +478,15 @@ static void turns(slide *x) {
     snprintf(number, sizeof number, "i%u", (unsigned)x->f.column);
     line(x, "%s t0[%u][%u] = {};", fc_dtypes[k->accesses.at[k->stores.at[0].access].dtype].cuda,
          kept + rows, v);
-    line(x, "const ix top = begin - %u;", before - FC_PLANT(slide_turn, rows, 0));
-    for (int n = 0; n < FC_SLIDE_AHEAD; n++)
-        line(x, "bring(top + %d, %d);", high + n * (int)rows, n);
-    line(x, "int turn = 0;");
+    line(x, "const ix top = begin - %u;", before);
+    line(x, "bring(top + %d);", high);
     line(x, "#pragma unroll 1");
     line(x, "for (ix y = top; y < end; y += %u) {", rows);
-    line(x, "fc_brought<%d>();", FC_SLIDE_AHEAD - 1);
+    line(x, "fc_brought<0>();");
     line(x, "__syncwarp();");
     make_row(x, number);
     line(x, "__syncwarp();");
-    line(x, "bring(y + %d, turn);", high + FC_SLIDE_AHEAD * (int)rows);
+    line(x, "bring(y + %d);", high + (int)rows);
     line(x, "if (y >= begin) {");
     take_row(x, number);
     line(x, "}");
@@ -500,7 +497,6 @@ static void turns(slide *x) {
     line(x, "t0[r][e] = t0[r + %u][e];", rows);
     line(x, "}");
     line(x, "}");
-    line(x, "turn = turn == %d ? 0 : turn + 1;", FC_SLIDE_AHEAD - 1);
     line(x, "}");
 }
 

@@ -18,11 +18,7 @@ enum {
     FC_SLIDE_TAKES,    /* and the one that reads rows of them */
     FC_SLIDE_MOST = 32 /* places side by side */
 };
-enum {
-    FC_SLIDE_WARPS = 4,
-    FC_SLIDE_AHEAD = 1, /* turns that come before they are needed */
-    FC_SLIDE_INDEX = 8  /* bytes of an index, at most */
-};
+enum { FC_SLIDE_WARPS = 4 /* of a block */, FC_SLIDE_INDEX = 8 /* bytes of an index, at most */ };
 
 /* Reads of one array, whose places are side by side. */
 typedef struct fc_slide_reads {
@@ -79,8 +75,7 @@ static inline unsigned fc_slide_room(const fc_slide *x, unsigned vector, unsigne
     unsigned bytes = 0;
     for (size_t i = 0; i < x->reads[FC_SLIDE_MAKES].len; i++) {
         const fc_slide_reads *r = &x->reads[FC_SLIDE_MAKES].at[i];
-        bytes += fc_slide_line(r, vector) *
-                 (fc_dtypes[r->dtype].bytes * rows * FC_SLIDE_AHEAD + FC_SLIDE_INDEX);
+        bytes += fc_slide_line(r, vector) * (fc_dtypes[r->dtype].bytes * rows + FC_SLIDE_INDEX);
     }
     return bytes;
 }

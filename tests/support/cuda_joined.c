@@ -92,6 +92,20 @@ void fc_join_close(fc_join_job *x) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+static void put_mistake(const fc_join_job *x, fc_str *text) {
+    char *at = strstr(text->data, x->find);
+    fc_str wrong;
+    if (!at) {
+        FC_FAIL("the text has no \"%s\"", x->find);
+        return;
+    }
+    fc_str_init(&wrong, &fc_libc_alloc);
+    fc_str_printf(&wrong, "%.*s%s%s", (int)(at - text->data), text->data, x->put,
+                  at + strlen(x->find));
+    fc_str_free(text);
+    *text = wrong;
+}
+
 static bool add_text(fc_cuda_host *host, const fc_join_job *x, size_t step, unsigned *number) {
     fc_error e = {0};
     fc_str text;
@@ -103,6 +117,7 @@ static bool add_text(fc_cuda_host *host, const fc_join_job *x, size_t step, unsi
         step == SIZE_MAX ? fc_cuda_target.emit_joined(&fc_cuda_h200, &x->j, name, &text, &e)
                          : fc_cuda_target.emit(&fc_cuda_h200, &x->plan->steps.at[step]->kernel,
                                                &x->cls[step], name, &text, &e);
+    if (!s && step == SIZE_MAX && x->find) put_mistake(x, &text);
     if (!s) fc_cuda_host_add(host, text.data);
     fc_str_free(&text);
     return s ? FC_FAIL("%s", e.message), false : true;
@@ -214,11 +229,10 @@ static bool is_passed(const fc_join_job *x, size_t buffer) {
     return false;
 }
 
-void fc_join_compare(fc_join_job *x, const fc_cuda_host *host, double bound) {
-    void *at[MOST_BUFFERS] = {0}, *apart[MOST_BUFFERS] = {0};
-    fc_str why;
+/* Memory of all buffers, and results of the steps one after the other; `at` is left with those of
+ * the launch. */
+static void run_both(const fc_join_job *x, const fc_cuda_host *host, void **at, void **apart) {
     const size_t outs = x->in.n + x->out.n;
-    fc_str_init(&why, &fc_libc_alloc);
     for (size_t b = 0; b < x->plan->buffers.len; b++) {
         at[b] = room_for(x, b);
         if (b < x->in.n) memcpy(at[b], x->in.t[b].data, bytes_of(x, b));
@@ -233,18 +247,41 @@ void fc_join_compare(fc_join_job *x, const fc_cuda_host *host, double bound) {
         if (is_passed(x, b)) give_back(x, at[b]), at[b] = NULL;
     run_apart(host, x, at, x->first);
     run_joined(host, x, at);
-    for (size_t b = x->in.n; b < outs; b++) {
+}
+
+static void free_both(const fc_join_job *x, void **at, void **apart) {
+    for (size_t b = 0; b < MOST_BUFFERS; b++) {
+        give_back(x, at[b]);
+        free(apart[b]);
+    }
+}
+
+void fc_join_compare(fc_join_job *x, const fc_cuda_host *host, double bound) {
+    void *at[MOST_BUFFERS] = {0}, *apart[MOST_BUFFERS] = {0};
+    fc_str why;
+    fc_str_init(&why, &fc_libc_alloc);
+    run_both(x, host, at, apart);
+    for (size_t b = x->in.n; b < x->in.n + x->out.n; b++) {
         const size_t bytes = bytes_of(x, b);
         if (bound)
             FC_EXPECT_TRUE(distance(x, apart[b], at[b], bytes / 2) < bound);
         else
             FC_EXPECT_TRUE(memcmp(apart[b], at[b], bytes) == 0);
         memcpy(x->out.t[b - x->in.n].data, at[b], bytes);
-        free(apart[b]);
     }
     if (!bound && x->o.g && fc_judge(&x->g, &x->o, &x->out, &why)) FC_FAIL("%s", why.data);
-    for (size_t b = 0; b < FC_COUNT(at); b++) give_back(x, at[b]);
+    free_both(x, at, apart);
     fc_str_free(&why);
+}
+
+bool fc_join_differs(fc_join_job *x, const fc_cuda_host *host) {
+    void *at[MOST_BUFFERS] = {0}, *apart[MOST_BUFFERS] = {0};
+    bool differs = false;
+    run_both(x, host, at, apart);
+    for (size_t b = x->in.n; b < x->in.n + x->out.n; b++)
+        differs |= memcmp(apart[b], at[b], bytes_of(x, b)) != 0;
+    free_both(x, at, apart);
+    return differs;
 }
 
 void fc_join_on_device(fc_join_program *program, const void *of, const fc_join_size *sizes,

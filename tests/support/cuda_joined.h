@@ -36,6 +36,7 @@ typedef struct fc_join_job {
     unsigned text[FC_JOIN_STEPS], joined_text;
     fc_joined j;
     bool can;
+    const char *find, *put; /* a mistake that the text as one gets; NULL: none */
 } fc_join_job;
 
 /* Plans, fills arrays, asks the target about the last `joined` steps (0: all of them). Arrays begin
@@ -48,6 +49,8 @@ bool fc_join_add_texts(fc_cuda_host *host, fc_join_job *x);
 /* Runs both; what is passed on has no memory when it is one launch. `bound` 0: bits are equal and
  * what the oracle wants; else the distance of 16-bit results, as a part of the largest. */
 void fc_join_compare(fc_join_job *x, const fc_cuda_host *host, double bound);
+/* Of a text with a mistake: whether bits are other ones. */
+bool fc_join_differs(fc_join_job *x, const fc_cuda_host *host);
 void fc_join_close(fc_join_job *x);
 
 /* A program on a device that has such a GPU: how many launches it is, how much memory its
