@@ -3,6 +3,7 @@
  * makes (cuda_slide.c): which kernels become one, and that its CUDA C, run on the host, gives the
  * bits of the kernels one after the other, and what the oracle wants. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "codegen/cuda/cuda_slide_facts.h"
 #include "frontend/lang/compile.h"
@@ -179,6 +180,92 @@ FC_TEST(cuda_slide, one_launch_has_the_bits_of_two) {
     for (size_t i = 0; i < FC_COUNT(samples); i++) {
         if (!taken[i]) continue;
         FC_TRACE("sample %zu", i);
+        if (built) fc_join_compare(&jobs[i], &host, 0);
+        FC_UNTRACE();
+        fc_join_close(&jobs[i]);
+    }
+    fc_cuda_host_close(&host);
+}
+
+/* ---- random ones ------------------------------------------------------------------------------
+ */
+
+enum { RANDOM_FILTERS = 40, RANDOM_SEED = 11 };
+
+static const char *pick(fc_rng *r, const char *const *of, size_t n) {
+    return of[fc_below(r, n)];
+}
+
+static const char *const modes[] = {"edge", "reflect", "wrap", "zero", "symmetric"};
+static const char *const dtypes[] = {"f32", "f32", "f32", "f64", "bf16", "f16", "i32", "i8"};
+
+/* A sum of reads of an array, each at a random distance along its axis, and of other things. */
+static void put_reads(fc_rng *r, fc_str *text, const char *read, const char *plain, int far) {
+    static const char *const others[] = {"",           " + x",    " - y*2",
+                                         " + u[y, x]", " + g[1]", " - g[2]*x"};
+    const uint64_t n = 2 + fc_below(r, 5), low = fc_below(r, (uint64_t)far);
+    for (uint64_t i = 0; i < n; i++) {
+        fc_str_add(text, i ? (fc_below(r, 2) ? " + " : " - ") : "");
+        if (fc_below(r, 5) == 0)
+            fc_str_add(text, plain);
+        else
+            fc_str_printf(text, read, (int)fc_below(r, (uint64_t)far) - (int)low);
+        if (fc_below(r, 2)) fc_str_printf(text, "*g[%d]", (int)fc_below(r, 5));
+    }
+    fc_str_add(text, pick(r, others, FC_COUNT(others)));
+}
+
+static char *random_text(fc_rng *r) {
+    const char *t = pick(r, dtypes, FC_COUNT(dtypes)), *between = fc_below(r, 3) ? t : "f32";
+    fc_str text;
+    fc_str_init(&text, &fc_libc_alloc);
+    fc_str_printf(&text,
+                  "export def f(u: %s[h, w], g: %s[k]) {\n    a = boundary(u, mode=\"%s\")\n", t, t,
+                  pick(r, modes, FC_COUNT(modes)));
+    fc_str_printf(&text, "    s[y in 0..h, x in 0..w] = %s(", between);
+    put_reads(r, &text, "a[y, x + %d]", "u[y, x]", 12);
+    fc_str_printf(&text, ")\n    t = materialize(s)\n    b = boundary(t, mode=\"%s\")\n",
+                  pick(r, modes, FC_COUNT(modes)));
+    fc_str_printf(&text, "    v[y in 0..h, x in 0..w] = %s(", t);
+    put_reads(r, &text, "b[y + %d, x]", "t[y, x]", 8);
+    fc_str_add(&text, ")\n    return v\n}\n");
+    return text.data;
+}
+
+/* Some are no such maps: a result that reads one row only. */
+FC_TEST(cuda_slide, random_filters) {
+    enum { MANY = RANDOM_FILTERS };
+    fc_cuda_host host;
+    static fc_join_job jobs[MANY];
+    bool taken[MANY] = {0};
+    unsigned tried = 0, skipped = 0;
+    const char *fresh = getenv("FUSEC_FRESH_SEED");
+    fc_rng r = {fresh ? strtoull(fresh, NULL, 10) : RANDOM_SEED};
+    if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    for (size_t i = 0; i < MANY; i++) {
+        char *text = random_text(&r);
+        const sample s = {text, 70 + (int64_t)fc_below(&r, 60), 1 + (int64_t)fc_below(&r, 300),
+                          fc_below(&r, 3) ? 0 : 8};
+        FC_TRACE("%s h=%d w=%d align=%d", text, (int)s.h, (int)s.w, (int)s.align);
+        if (!fc_test_takes(10)) {
+            FC_UNTRACE();
+            free(text);
+            continue;
+        }
+        tried++;
+        taken[i] = open_job(&jobs[i], &s, true) && jobs[i].can;
+        if (taken[i]) taken[i] = fc_join_add_texts(&host, &jobs[i]);
+        if (!taken[i]) fc_join_close(&jobs[i]);
+        skipped += !taken[i];
+        FC_UNTRACE();
+        free(text);
+    }
+    FC_EXPECT_TRUE(skipped <= 2 + tried / 3);
+    const bool built = fc_cuda_host_build(&host);
+    FC_EXPECT_TRUE(built);
+    for (size_t i = 0; i < MANY; i++) {
+        if (!taken[i]) continue;
+        FC_TRACE("filter %zu", i);
         if (built) fc_join_compare(&jobs[i], &host, 0);
         FC_UNTRACE();
         fc_join_close(&jobs[i]);
