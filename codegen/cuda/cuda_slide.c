@@ -11,9 +11,9 @@
  *     moves t0 up
  *
  * What the first map reads side by side comes to shared memory by asynchronous copies, the places
- * of a line as they are numbered: where all of them are inside of the array by 16 bytes, else each
- * element from where the kernel's code says that it stands. A row of t0 that is beyond an edge is
- * the row that stands there, made again, or zero. */
+ * of a line as they are numbered: by 16 bytes, and at an edge, or where rows are not aligned,
+ * element by element from where the kernel's code says that it stands. A row of t0 that is beyond
+ * an edge is the row that stands there, made again, or zero. */
 #include <stdio.h>
 
 #include "codegen/cuda/cuda_slide_facts.h"
@@ -185,7 +185,7 @@ static void row_index(slide *x, const char *row) {
 static unsigned pieces_of(const slide *x, const fc_slide_reads *r) {
     return line_of(x, r) * bytes_of(r) / 16;
 }
-static unsigned turns_of(const slide *x, const fc_slide_reads *r) {
+static unsigned rounds_of(const slide *x, const fc_slide_reads *r) {
     return (rows_of(x) * pieces_of(x, r) + 31) / 32;
 }
 
@@ -197,7 +197,7 @@ static void sources(slide *x, unsigned n) {
     const fc_slide_reads *r = &x->f.reads[FC_SLIDE_MAKES].at[n];
     const unsigned pieces = pieces_of(x, r), size = line_of(x, r), each = size / pieces;
     line(x, "ix *const column%u = (ix *)(mine + %u);", n, columns_at(x, n));
-    line(x, "ix source%u[%u];", n, turns_of(x, r));
+    line(x, "ix source%u[%u];", n, rounds_of(x, r));
     line(x, "int first%u, odd%u;", n, n);
     line(x, "{");
     row_index(x, "0");
@@ -228,7 +228,7 @@ static void sources(slide *x, unsigned n) {
     fc_cuda_line(t, "first%u = low * %u;", n, each);
     fc_cuda_line(t, "odd%u = (%u - (high - low)) * %u;", n, pieces, each);
     fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int n = 0; n < %u; n++) {", turns_of(x, r));
+    fc_cuda_line(t, "for (int n = 0; n < %u; n++) {", rounds_of(x, r));
     fc_cuda_line(t, "const int k = n * 32 + lane, c = k %% %u;", pieces);
     fc_cuda_line(t, "const bool there = k < %u && c >= low && c < high;", rows_of(x) * pieces);
     fc_cuda_line(t, "source%u[n] = there ? k / %u * by + (begin + c * %u) : (ix)-1;", n, pieces,
@@ -254,7 +254,7 @@ static void bring_turn(slide *x, unsigned n) {
     line_at(x, n, "", "to", "0");
     line(x, "const %s *const from = a%u + b%u;", type_of(r), (unsigned)r->arg, (unsigned)r->access);
     line(x, "#pragma unroll");
-    line(x, "for (int n = 0; n < %u; n++) {", turns_of(x, r));
+    line(x, "for (int n = 0; n < %u; n++) {", rounds_of(x, r));
     line(x, "if (source%u[n] >= 0) fc_bring(to + (n * 32 + lane) * %u, from + source%u[n], true);",
          n, each, n);
     line(x, "}");
@@ -486,7 +486,7 @@ static void turns(slide *x) {
     line(x, "__syncwarp();");
     make_row(x, number);
     line(x, "__syncwarp();");
-    line(x, "bring(y + %d);", high + (int)rows);
+    line(x, "if (y + %u < end) bring(y + %d);", rows, high + (int)rows);
     line(x, "if (y >= begin) {");
     take_row(x, number);
     line(x, "}");
