@@ -89,8 +89,7 @@ static void normed(const operands *x) {
     multiply(x, gb2(g, FC_OP_sub, gb2(g, FC_OP_mul, d, gb1(g, FC_OP_rsqrt, v)), low));
 }
 
-/* ---- programs with sizes ----------------------------------------------------------------------
- */
+/* ---- programs with sizes --------------------------------------------------------------------- */
 
 typedef struct sample {
     program_fn *program;

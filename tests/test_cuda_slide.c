@@ -187,8 +187,7 @@ FC_TEST(cuda_slide, one_launch_has_the_bits_of_two) {
     fc_cuda_host_close(&host);
 }
 
-/* ---- random ones ------------------------------------------------------------------------------
- */
+/* ---- random ones ----------------------------------------------------------------------------- */
 
 enum { RANDOM_FILTERS = 40, RANDOM_SEED = 11 };
 
@@ -307,8 +306,7 @@ FC_TEST(cuda_slide, mistakes_change_bits) {
     fc_cuda_host_close(&host);
 }
 
-/* ---- which are joined -------------------------------------------------------------------------
- */
+/* ---- which are joined ------------------------------------------------------------------------ */
 
 /* What is passed on is a result as well; read at other columns; or at places that data says. */
 #define KEPT                                                                                       \

@@ -32,8 +32,7 @@ typedef struct slide {
     unsigned depth;
 } slide;
 
-/* ---- scopes -----------------------------------------------------------------------------------
- */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
 static fc_cuda_gen *at_depth(slide *x, fc_cuda_gen *g) {
     g->t.depth = x->depth;
@@ -81,8 +80,7 @@ static void leave(slide *x, fc_cuda_gen *g) {
     line(x, "}");
 }
 
-/* ---- places -----------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 /* at = ..., there = ...: what stands at the place `at`. */
 static void stands(slide *x, unsigned part, const fc_slide_reads *r) {
@@ -138,8 +136,7 @@ static void column_at(slide *x, unsigned n) {
     line(x, "};");
 }
 
-/* ---- lines in shared memory -------------------------------------------------------------------
- */
+/* ---- lines in shared memory ------------------------------------------------------------------ */
 
 static const char *type_of(const fc_slide_reads *r) {
     return fc_dtypes[r->dtype].cuda;
@@ -311,8 +308,7 @@ static void bring(slide *x) {
     line(x, "};");
 }
 
-/* ---- elements ---------------------------------------------------------------------------------
- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 /* Of a part: a vector of columns, in a row. */
 static fc_cuda_group group_of(const slide *x, unsigned part, const char *number,
@@ -377,7 +373,6 @@ static fc_cuda_gen *compute(slide *x, unsigned part, const fc_cuda_group *gr) {
     fc_cuda_bases(g, x->f.column);
     fc_cuda_group_declare(g, gr, 0, false);
     fc_cuda_group_load(g, gr, false);
-    (void)fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT);
     g->windows->together = part == FC_SLIDE_TAKES;
     fc_cuda_group_compute(g, gr, FC_CUDA_STORES);
     return g;
@@ -435,8 +430,7 @@ static void take_row(slide *x, const char *number) {
     line(x, "}");
 }
 
-/* ---- the frame --------------------------------------------------------------------------------
- */
+/* ---- the frame ------------------------------------------------------------------------------- */
 
 /* Which columns and rows are a block's, and a warp's. */
 static void begin(slide *x) {
@@ -510,8 +504,7 @@ static void body(slide *x) {
     turns(x);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------
- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 /* Reads have names of windows: those of the first part w*, a number for each of its arrays, those
  * of the second t0[r + row]. */

@@ -9,8 +9,7 @@
 #include "codegen/cuda/cuda_slide_facts.h"
 #include "codegen/linear.h"
 
-/* ---- the place of a load ----------------------------------------------------------------------
- */
+/* ---- the place of a load --------------------------------------------------------------------- */
 
 enum { MOST_PARTS = 8 };
 typedef struct parts {
@@ -70,8 +69,7 @@ static fc_val when_of(const fc_kernel *k, fc_val load) {
     return when->op == FC_OP_CONST && when->imm ? FC_NOVAL : k->code.ins.at[load].b;
 }
 
-/* ---- what stands at a place -------------------------------------------------------------------
- */
+/* ---- what stands at a place ------------------------------------------------------------------ */
 
 typedef struct finder {
     fc_slide *out;
@@ -179,8 +177,7 @@ static bool stands(finder *x, fc_val load, fc_slide_reads *r) {
     return r->index != FC_NOVAL;
 }
 
-/* ---- reads of an array ------------------------------------------------------------------------
- */
+/* ---- reads of an array ----------------------------------------------------------------------- */
 
 /* Whether both are reads of the same, beyond its edges too; that of a load which meets none is
  * described by the other. */
@@ -246,8 +243,7 @@ static bool find_load(finder *x, fc_val v) {
     return add(x, v, r);
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------
- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 /* Maps of the same axes, of which one stores what the other reads, and nothing that has to be done
  * once for each element. */
@@ -306,8 +302,7 @@ void fc_slide_free(fc_slide *x) {
     }
 }
 
-/* ---- shifts -----------------------------------------------------------------------------------
- */
+/* ---- shifts ---------------------------------------------------------------------------------- */
 
 /* By how much the index of an axis is shifted where code looks whether it is inside: of all such
  * places the same number. */
