@@ -569,9 +569,8 @@ static fusec_status write(slide *x, const char *name, fc_error *e) {
 fusec_status fc_cuda_emit_slide(const fc_joined *j, const char *name, fc_str *out, fc_error *e) {
     slide x = {.j = j, .cls = &j->cls[0], .out = out};
     uint8_t had[FC_CUH_COUNT] = {0};
-    fusec_status s = fc_slide_find(j, &x.f)
-                         ? FUSEC_OK
-                         : fc_fail(e, FUSEC_INTERNAL, "kernels that can't be joined");
+    /* it has been found before, or it would have no class */
+    fusec_status s = fc_slide_find(j, &x.f) ? FUSEC_OK : fc_oom(e);
     for (unsigned part = 0; part < 2 && !s; part++) s = open_part(&x, part, had, e);
     x.aside = fc_calloc(out->alloc, j->kernel[0]->accesses.len + 1, 1);
     if (!s && !x.aside) s = fc_oom(e);

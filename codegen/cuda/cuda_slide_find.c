@@ -203,7 +203,7 @@ static bool add(finder *x, fc_val load, fc_slide_reads r) {
         to->high = high;
         break;
     }
-    if (n == out->reads[x->part].len && !fc_push(x->k->code.alloc, &out->reads[x->part], r))
+    if (n == out->reads[x->part].len && !fc_push(x->code->alloc, &out->reads[x->part], r))
         return false;
     out->of[x->part][load] = (uint16_t)(n + 1);
     return true;
@@ -262,7 +262,7 @@ static bool are_maps(const fc_joined *j) {
 
 static bool find_part(fc_slide *out, unsigned part) {
     const fc_kernel *k = out->j->kernel[part];
-    const fc_alloc *alloc = k->code.alloc;
+    const fc_alloc *alloc = out->code[part].alloc;
     const size_t n = k->code.ins.len;
     finder x = {.out = out,
                 .k = k,
