@@ -84,7 +84,9 @@ static bool is_plain(const fc_kernel *k, fc_val v, unsigned depth) {
     const fc_instr *i = &k->code.ins.at[v];
     const bool leaf = i->op == FC_OP_LOAD || i->op == FC_OP_CONST || i->op == FC_OP_PARAM;
     if (leaf || depth == 0) return leaf;
-    if (i->op != FC_OP_CAST && i->op != FC_OP_BITCAST && !fc_is_elementwise(i->op)) return false;
+    if (i->op != FC_OP_CAST && i->op != FC_OP_BITCAST && i->op != FC_OP_CVT &&
+        !fc_is_elementwise(i->op))
+        return false;
     for (int o = 0; o < fc_instr_arity(i); o++)
         if (!is_plain(k, fc_instr_operand(i, o), depth - 1)) return false;
     return true;
