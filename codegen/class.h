@@ -52,7 +52,7 @@ typedef enum fc_cuda_split {
 
 #define FC_CUDA_CLASS(X, TESTS, SPEED)                                                             \
     TESTS(whole)    /* map, thread: rows are whole groups of `vector` */                           \
-    TESTS(full)     /* one, ring, cluster, outer, flash: no thread lacks an element, row or run */ \
+    TESTS(full)     /* all but maps: no thread lacks an element, row or run; dot: of a made one */ \
     X(rows_of_grid) /* map: the outer axes are the grid's second direction */                      \
     X(rows_in_turn) /* the same: rows of a block, one after the other */                           \
     X(even) /* map without those: where indices count neighbours, vectors begin at multiples of */ \

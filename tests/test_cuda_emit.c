@@ -378,7 +378,8 @@ FC_TEST(cuda_emit, products_of_16_bits_are_for_tensor_cores) {
         int64_t size[FC_SAMPLE_SIZES];
         fc_cuda_tile_size tile;
     } grouped[] = {
-        {{16, 4096, 4096}, FC_CUDA_TILE_FLAT_DEEP}, {{64, 64, 64}, FC_CUDA_GROUP_NARROW},
+        {{16, 4096, 4096}, FC_CUDA_PIPE},           {{1, 8192, 4096}, FC_CUDA_PIPE_WIDE},
+        {{16, 4096, 4095}, FC_CUDA_TILE_FLAT_DEEP}, {{64, 64, 64}, FC_CUDA_GROUP_NARROW},
         {{1024, 1024, 64}, FC_CUDA_GROUP_NARROW},   {{65536, 64, 64}, FC_CUDA_GROUP_NARROW},
         {{2048, 2048, 64}, FC_CUDA_GROUP_SMALL},    {{4096, 4096, 1}, FC_CUDA_GROUP_SMALL},
         {{4096, 4096, 1024}, FC_CUDA_GROUP_LARGE},  {{512, 4096, 4096}, FC_CUDA_GROUP_NARROW},
@@ -418,7 +419,13 @@ FC_TEST(cuda_emit, operands_are_made_of_what_lies_side_by_side) {
     } want[] = {
         {"product_halves_made",
          {16, 4096, 4096},
+         "dot full dot_across dot_tile=11 dot_stages=12 dot_left dot_right=3"},
+        {"product_halves_made",
+         {16, 4096, 4104},
          "dot dot_across dot_tile=9 dot_stages=4 dot_left dot_right=3"},
+        {"product_halves_scaled",
+         {16, 4096, 4096},
+         "dot full dot_across dot_tile=11 dot_stages=11 dot_left dot_right=4"},
         {"product_halves_made",
          {2048, 2048, 512},
          "dot dot_across dot_tile=7 dot_stages=3 dot_left dot_right=3"},
@@ -747,24 +754,32 @@ FC_TEST(cuda_emit, wide_accesses_where_they_fit) {
     }
 }
 
-/* By groups of warps: of arrays as they are, turned ones, and operands that are made. */
-FC_TEST(cuda_emit, nvrtc_accepts_groups_of_warps) {
+/* Of arrays as they are, turned ones, and operands that are made: by groups of warps, and flat ones
+ * whose warps fetch or multiply. */
+FC_TEST(cuda_emit, nvrtc_accepts_products_of_sm_90) {
     static const char *const names[] = {"product_halves", "product_halves_turned",
                                         "product_halves_across", "product_halves_made",
                                         "product_halves_made_turned"};
-    static const int64_t sizes[][FC_SAMPLE_SIZES] = {{2048, 2048, 512}, {4096, 64, 520}};
+    static const char *const flat[] = {"product_halves", "product_halves_made",
+                                       "product_halves_across", "product_halves_scaled"};
+    static const int64_t sizes[][FC_SAMPLE_SIZES] = {
+        {2048, 2048, 512}, {4096, 64, 520}, {16, 4096, 4096}, {16, 16384, 4096}};
     fc_error err = {0};
     fc_nvrtc *nvrtc = NULL;
     if (fc_nvrtc_open(&fc_libc_alloc, &nvrtc, &err) != FUSEC_OK) FC_SKIP("%s", err.message);
-    for (size_t i = 0; i < FC_COUNT(names); i++) {
+    for (size_t i = 0; i < FC_COUNT(names) + FC_COUNT(flat); i++) {
         plan p;
         fc_error e = {0};
         fc_bytes cubin = {0};
         fc_nvrtc_options options = {.arch = "sm_90", .kind = FC_NVRTC_CUBIN};
-        FC_TRACE("%s", names[i]);
-        if (plan_on(&p, &fc_cuda_h200, fc_sample_find(names[i])->build, sizes[i % 2])) {
-            FC_EXPECT_TRUE(strstr(p.text.data, "wgmma.mma_async") != NULL);
-            FC_EXPECT_OK(fc_nvrtc_compile(nvrtc, p.text.data, "group.cu", &options, &cubin, &e),
+        const bool group = i < FC_COUNT(names);
+        const char *name = group ? names[i] : flat[i - FC_COUNT(names)];
+        FC_TRACE("%s", name);
+        if (plan_on(&p, &fc_cuda_h200, fc_sample_find(name)->build,
+                    sizes[i % 2 + (group ? 0 : 2)])) {
+            FC_EXPECT_TRUE(strstr(p.text.data, group ? "wgmma.mma_async" : "fc_bring_join(") !=
+                           NULL);
+            FC_EXPECT_OK(fc_nvrtc_compile(nvrtc, p.text.data, "product.cu", &options, &cubin, &e),
                          &e);
             fc_bytes_free(&fc_libc_alloc, &cubin);
         }

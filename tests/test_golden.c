@@ -98,6 +98,11 @@ static const golden_case grid_cases[] = {
      {{"a", FUSEC_BF16, 3, {6, 256, 64}},
       {"b", FUSEC_BF16, 2, {64, 512}},
       {"c", FUSEC_BF16, 1, {512}}}},
+    {"grid_flat_products", /* by fetchers and gates */
+     "a @ (bf16(q)*s[:, None]).T",
+     {{"a", FUSEC_BF16, 2, {16, 4096}},
+      {"q", FUSEC_I8, 2, {4096, 4096}},
+      {"s", FUSEC_BF16, 1, {4096}}}},
     {"grid_scan_columns", "cumsum(x, axis=0)", {{"x", FUSEC_F32, 2, {1000, 16384}}}},
     {"grid_long_scan", "cumsum(x, axis=0)", {{"x", FUSEC_F32, 1, {1000000}}}},
 };

@@ -89,6 +89,7 @@ static void begin_steps(const fc_dot *d) {
     fc_cuda_line(t, "const ix end = steps - step < %u ? steps : step + %u;", each, each);
     fc_cuda_line(t, "#pragma unroll 1");
     fc_cuda_line(t, "for (; step < end; step++) {");
+    if (d->tile->piped) return;
     fc_cuda_line(t, d->tile->group ? "fc_group_brought<%u>();" : "fc_brought<%u>();",
                  fc_cuda_tile_ahead(d->g->cls) - 1);
     fc_cuda_line(t, "__syncthreads();");
@@ -96,13 +97,17 @@ static void begin_steps(const fc_dot *d) {
 
 void fc_dot_begin_serial(const fc_dot *d, const fc_loop *n) {
     if (n->step == fc_cuda_tile_chunk(d->tile))
-        (d->tile->tensor ? begin_chunks : fc_chain_begin)(d);
+        (d->tile->piped    ? fc_flat_begin_chunks
+         : d->tile->tensor ? begin_chunks
+                           : fc_chain_begin)(d);
     else if (d->tile->tensor && n->step == d->tile->depth)
         begin_steps(d);
 }
 
 void fc_dot_end_serial(const fc_dot *d, const fc_loop *n) {
-    if (d->tile->tensor) {
+    if (d->tile->piped && n->step == fc_cuda_tile_chunk(d->tile)) {
+        fc_flat_end_chunks(d);
+    } else if (d->tile->tensor) {
         if (n->step != FC_CUDA_DEEP) fc_cuda_line(&d->g->t, "}");
     } else if (n->step == fc_cuda_tile_chunk(d->tile)) {
         fc_chain_end(d);
@@ -205,6 +210,18 @@ static void sizes(const fc_dot *d) {
 
 enum { BAND = 16 }; /* tiles of as many rows: blocks that run together share operands in the L2 */
 
+static void place_of_tile(const fc_dot *d, const char *tile) {
+    fc_cuda_text *t = &d->g->t;
+    fc_cuda_line(t, "ix rest = fc_quotient(%s, high * wide);", tile);
+    fc_cuda_line(t, "const ix inside = %s - rest * (high * wide);", tile);
+    fc_cuda_line(t, "const ix band = fc_quotient(inside, %d * wide) * %d;", BAND, BAND);
+    fc_cuda_line(t, "const ix below = high - band < %d ? high - band : %d;", BAND, BAND);
+    fc_cuda_line(t, "const ix over = fc_quotient(inside - band * wide, below);");
+    fc_cuda_line(t,
+                 "const ix m0 = (inside - over * below - band * wide + band) * %u, n0 = over * %u;",
+                 d->x[0].side, d->x[1].side);
+}
+
 /* The tile of a number: in bands of some rows, one below the other first, then columns, then the
  * next band, then the other axes. */
 static void begin_tile(const fc_dot *d) {
@@ -214,14 +231,7 @@ static void begin_tile(const fc_dot *d) {
     fc_cuda_line(t, "for (ix number = blockIdx.x; number < %s; number += gridDim.x) {",
                  fc_dot_is_split(d) ? "tiles * parts" : "tiles");
     if (fc_dot_is_split(d)) fc_dot_split_part(d);
-    fc_cuda_line(t, "ix rest = fc_quotient(%s, high * wide);", tile);
-    fc_cuda_line(t, "const ix inside = %s - rest * (high * wide);", tile);
-    fc_cuda_line(t, "const ix band = fc_quotient(inside, %d * wide) * %d;", BAND, BAND);
-    fc_cuda_line(t, "const ix below = high - band < %d ? high - band : %d;", BAND, BAND);
-    fc_cuda_line(t, "const ix over = fc_quotient(inside - band * wide, below);");
-    fc_cuda_line(t,
-                 "const ix m0 = (inside - over * below - band * wide + band) * %u, n0 = over * %u;",
-                 d->x[0].side, d->x[1].side);
+    (d->tile->piped ? fc_flat_place : place_of_tile)(d, tile);
     for (unsigned axis = g->np; axis-- > 0;) {
         if (axis == d->x[0].axis || axis == d->x[1].axis) continue;
         const unsigned extent = g->l.extents + axis;
@@ -259,8 +269,9 @@ fc_dot fc_dot_of(fc_cuda_gen *g) {
                 .t = g->cls->cuda.dot_narrow ? FUSEC_I32 : (fusec_dtype)r->dtype,
                 .half = (fusec_dtype)r->half};
     d.x[1].from = fc_cuda_tile_room(d.tile, d.x[0].side, d.x[0].along);
-    d.stage = d.x[1].from + fc_cuda_tile_room(d.tile, d.x[1].side, d.x[1].along);
-    for (int s = 0; s < 2; s++) {
+    d.stage = d.tile->piped ? fc_flat_stage(&d)
+                            : d.x[1].from + fc_cuda_tile_room(d.tile, d.x[1].side, d.x[1].along);
+    for (int s = 0; s < 2 && !d.tile->piped; s++) {
         d.x[s].raw = d.stage;
         if (fc_cuda_is_made(d.x[s].reads)) d.stage += fc_made_room(&d, &d.x[s]);
     }
@@ -301,6 +312,7 @@ bool fc_dot_leaf(const fc_dot *d, const fc_loop *n) {
             fc_cuda_line(&g->t, "%s c%u = 0;", fc_cuda_type(d->t), i);
         break;
     case FC_LEAF_FILL:
+        if (d->tile->piped) break;
         if (d->tile->tensor) {
             fc_cuda_line(&g->t, "bring(step);");
         } else {

@@ -90,6 +90,12 @@ unsigned fc_made_room(const fc_dot *d, const fc_dot_side *x);
 void fc_made_begin(const fc_dot *d, const fc_dot_side *x);
 void fc_made_ask(const fc_dot *d, const fc_dot_side *x);
 void fc_made_make(const fc_dot *d);
+/* Of the slice under way: whether neighbours along a line have elements of their own of an array.
+ * Appends the elements from one line to the next, or along a line, in array `a`. Text that makes n
+ * neighbours of q*: their bits, two in a word; zeros where `kept` is zero, if it is not NULL. */
+bool fc_made_comes(const fc_dot *d, const fc_dot_side *x, uint32_t a);
+void fc_made_stride(const fc_dot *d, uint32_t a, unsigned axis);
+void fc_made_group(const fc_dot *d, const fc_dot_side *x, unsigned n, const char *kept);
 static inline bool fc_dot_makes(const fc_dot *d) {
     return fc_cuda_is_made(d->x[0].reads) || fc_cuda_is_made(d->x[1].reads);
 }
@@ -121,5 +127,15 @@ void fc_wgmma_place(const fc_dot *d, const char *line, const char *in);
 void fc_wgmma_places(const fc_dot *d);
 void fc_wgmma_products(const fc_dot *d);
 void fc_wgmma_settle(const fc_dot *d);
+
+/* cuda_flat.c. The same of flat tiles whose warps fetch or multiply: elements of 16 bits of a
+ * stage; the place of a tile; around the loop over chunks. */
+unsigned fc_flat_stage(const fc_dot *d);
+void fc_flat_places(const fc_dot *d);
+void fc_flat_place(const fc_dot *d, const char *tile);
+void fc_flat_begin_tile(const fc_dot *d);
+void fc_flat_begin_chunks(const fc_dot *d);
+void fc_flat_end_chunks(const fc_dot *d);
+void fc_flat_products(const fc_dot *d);
 
 #endif

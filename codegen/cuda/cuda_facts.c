@@ -108,20 +108,23 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
 
 /* ---- contractions --------------------------------------------------------------------------- */
 
-/* tensor cores, groups; down, across, high, wide, depth, stages, blocks, lines, cost, warps */
+/* tensor cores, groups, piped; down, across, high, wide, depth, stages, blocks, lines, cost, warps
+ */
 const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES] = {
-    [FC_CUDA_TILE_LARGE] = {true, false, 2, 4, 4, 4, 32, 4, 2, 0, 32, 8},
-    [FC_CUDA_TILE_SMALL] = {true, false, 2, 4, 2, 2, 64, 3, 3, 0, 40, 8},
-    [FC_CUDA_TILE_FLAT] = {true, false, 1, 4, 1, 1, 128, 8, 2, 0, 0, 8},
-    [FC_CUDA_FMA_LARGE] = {false, false, 1, 1, 2, 8, 16, 2, 2, 16, 5, 8},
-    [FC_CUDA_FMA_SMALL] = {false, false, 1, 1, 1, 4, 16, 2, 3, 16, 8, 8},
-    [FC_CUDA_FMA_THIN] = {false, false, 1, 1, 1, 4, 16, 2, 3, 4, 8, 8},
-    [FC_CUDA_GROUP_LARGE] = {true, true, 8, 1, 1, 32, 64, 4, 1, 0, 16, 8},
-    [FC_CUDA_GROUP_SMALL] = {true, true, 8, 1, 1, 16, 64, 3, 2, 0, 18, 8},
-    [FC_CUDA_GROUP_NARROW] = {true, true, 8, 1, 1, 8, 64, 4, 2, 0, 24, 8},
-    [FC_CUDA_TILE_FLAT_DEEP] = {true, false, 1, 4, 1, 1, 256, 5, 2, 0, 0, 8},
-    [FC_CUDA_TILE_FLAT_WIDE] = {true, false, 1, 8, 1, 1, 64, 6, 2, 0, 0, 8},
-    [FC_CUDA_FMA_WHOLE] = {false, false, 1, 1, 2, 4, 64, 1, 5, 8, 7, 4},
+    [FC_CUDA_TILE_LARGE] = {true, false, false, 2, 4, 4, 4, 32, 4, 2, 0, 32, 8},
+    [FC_CUDA_TILE_SMALL] = {true, false, false, 2, 4, 2, 2, 64, 3, 3, 0, 40, 8},
+    [FC_CUDA_TILE_FLAT] = {true, false, false, 1, 4, 1, 1, 128, 8, 2, 0, 0, 8},
+    [FC_CUDA_FMA_LARGE] = {false, false, false, 1, 1, 2, 8, 16, 2, 2, 16, 5, 8},
+    [FC_CUDA_FMA_SMALL] = {false, false, false, 1, 1, 1, 4, 16, 2, 3, 16, 8, 8},
+    [FC_CUDA_FMA_THIN] = {false, false, false, 1, 1, 1, 4, 16, 2, 3, 4, 8, 8},
+    [FC_CUDA_GROUP_LARGE] = {true, true, false, 8, 1, 1, 32, 64, 4, 1, 0, 16, 8},
+    [FC_CUDA_GROUP_SMALL] = {true, true, false, 8, 1, 1, 16, 64, 3, 2, 0, 18, 8},
+    [FC_CUDA_GROUP_NARROW] = {true, true, false, 8, 1, 1, 8, 64, 4, 2, 0, 24, 8},
+    [FC_CUDA_TILE_FLAT_DEEP] = {true, false, false, 1, 4, 1, 1, 256, 5, 2, 0, 0, 8},
+    [FC_CUDA_TILE_FLAT_WIDE] = {true, false, false, 1, 8, 1, 1, 64, 6, 2, 0, 0, 8},
+    [FC_CUDA_FMA_WHOLE] = {false, false, false, 1, 1, 2, 4, 64, 1, 5, 8, 7, 4},
+    [FC_CUDA_PIPE] = {true, false, true, 1, 4, 1, 1, 128, 12, 2, 0, 0, 8},
+    [FC_CUDA_PIPE_WIDE] = {true, false, true, 1, 4, 1, 2, 128, 8, 2, 0, 0, 8},
 };
 
 uint32_t fc_cuda_bare(const fc_code *c, fc_val operand) {
@@ -137,6 +140,15 @@ unsigned fc_cuda_made_bytes(const fc_kernel *k, const fc_class *cls, const uint8
     unsigned bytes = 0;
     for (uint32_t a = 0; a < k->accesses.len; a++)
         if (used[a] && fc_class_move(cls, a, axis) != FC_MOVE_ZERO) bytes += fc_cuda_bytes(k, a);
+    return bytes;
+}
+
+unsigned fc_cuda_raw_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *used,
+                           unsigned axis, unsigned length, unsigned lines) {
+    unsigned bytes = 0;
+    for (uint32_t a = 0; a < k->accesses.len; a++)
+        if (used[a] && fc_class_move(cls, a, axis) != FC_MOVE_ZERO)
+            bytes += lines * (length * fc_cuda_bytes(k, a) + 16);
     return bytes;
 }
 

@@ -75,9 +75,10 @@ static inline unsigned fc_cuda_block(const fc_class *cls) {
  * lines of threads. A tile has so many warps, down and across, with so many pieces each; elements
  * of k of a step, and how many steps are in shared memory if it has room; blocks of an SM; and what
  * a product costs next to those of other tiles. `group`: four warps multiply together, by
- * instructions that go on by themselves (wgmma, sm_90). */
+ * instructions that go on by themselves (wgmma, sm_90). `piped`: warps without results fetch, and
+ * nobody waits for a whole block (cuda_flat.c, sm_90). */
 typedef struct fc_cuda_tile {
-    bool tensor, group;
+    bool tensor, group, piped;
     uint8_t down, across, high, wide;
     uint16_t depth;
     uint8_t stages, blocks, lines, cost, warps;
@@ -95,6 +96,8 @@ typedef enum fc_cuda_tile_size {
     FC_CUDA_TILE_FLAT_DEEP,
     FC_CUDA_TILE_FLAT_WIDE,
     FC_CUDA_FMA_WHOLE,
+    FC_CUDA_PIPE,
+    FC_CUDA_PIPE_WIDE,
     FC_CUDA_TILES
 } fc_cuda_tile_size;
 extern const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES];
@@ -117,6 +120,9 @@ static inline bool fc_cuda_is_direct(const fc_class *cls) {
 static inline bool fc_cuda_in_groups(const fc_class *cls) {
     return cls->cuda.kind == FC_CUDA_FLASH ||
            (cls->cuda.kind == FC_CUDA_DOT && fc_cuda_tile_of(cls)->group);
+}
+static inline bool fc_cuda_is_piped(const fc_class *cls) {
+    return cls->cuda.kind == FC_CUDA_DOT && fc_cuda_tile_of(cls)->piped;
 }
 static inline unsigned fc_cuda_piece_rows(const fc_cuda_tile *t) {
     return t->tensor ? 16 : 4 * t->lines;
@@ -171,6 +177,10 @@ static inline bool fc_cuda_brings(const fc_class *cls) {
 /* Bytes of an element that come to shared memory, of arrays `used` that move along an axis. */
 unsigned fc_cuda_made_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *used,
                             unsigned axis);
+/* What arrays `used` that move along an axis take of a stage of a piped tile, in bytes: lines of
+ * `length` elements as they are, and 16 bytes. */
+unsigned fc_cuda_raw_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *used,
+                           unsigned axis, unsigned length, unsigned lines);
 /* Elements of a line of an operand of `side` rows (columns) in shared memory, and of all of it, of
  * lines along k or across it. Lines side by side meet all banks once; those of a group have 128
  * bytes, whose sixteens change places from line to line. */

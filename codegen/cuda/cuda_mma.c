@@ -80,7 +80,7 @@ void fc_mma_stride(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
 }
 
 void fc_mma_begin_first(const fc_dot *d, const fc_dot_side *x) {
-    const fc_dot_side *other = &d->x[x == d->x];
+    const fc_dot_side *other = &d->x[x->at == d->x->at]; /* x may be a copy */
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
     const char *at = x->by_k ? "line" : "in";
@@ -174,6 +174,10 @@ void fc_mma_fill(const fc_dot *d) {
 }
 
 void fc_mma_begin_tile(const fc_dot *d) {
+    if (d->tile->piped) {
+        fc_flat_begin_tile(d);
+        return;
+    }
     for (int s = 0; s < 2; s++)
         if (fc_cuda_is_made(d->x[s].reads))
             fc_made_begin(d, &d->x[s]);
@@ -231,16 +235,16 @@ void fc_mma_places(const fc_dot *d) {
     fc_cuda_line(t, "const unsigned int down = thread / 32 / %u, across = thread / 32 %% %u;",
                  d->tile->across, d->tile->across);
     for (int s = 0; s < 2; s++)
-        if (d->x[s].reads != FC_CUDA_BY_ONE) thread_place(d, &d->x[s]);
-    (d->tile->group ? fc_wgmma_places : lane_places)(d);
+        if (d->x[s].reads != FC_CUDA_BY_ONE && !d->tile->piped) thread_place(d, &d->x[s]);
+    (d->tile->group ? fc_wgmma_places : d->tile->piped ? fc_flat_places : lane_places)(d);
 }
 
 void fc_mma_products(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
     const unsigned wide = d->tile->wide, by = wide > 1 ? 2 : 1,
                    last = (d->g->cls->cuda.dot_stages - 1u) * d->stage;
-    if (d->tile->group) {
-        fc_wgmma_products(d);
+    if (d->tile->group || d->tile->piped) {
+        (d->tile->group ? fc_wgmma_products : fc_flat_products)(d);
         return;
     }
     fc_cuda_line(t, "const unsigned short *const stage = all + %s;",

@@ -20,8 +20,7 @@ static bool is_load(const fc_dot *d, uint32_t a) {
     return d->g->used[a] & FC_CUDA_LOADS;
 }
 
-/* Of the slice under way: whether neighbours have elements of their own of an array. */
-static bool comes(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
+bool fc_made_comes(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
     return is_load(d, a) && fc_class_move(d->g->cls, a, axis_of(d, x)) != FC_MOVE_ZERO;
 }
 
@@ -34,7 +33,7 @@ static unsigned turns_of(const fc_dot *d, const fc_dot_side *x) {
 static unsigned raw_before(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
     unsigned bytes = 0;
     for (uint32_t b = 0; b < a; b++)
-        if (comes(d, x, b)) bytes += fc_cuda_bytes(d->g->k, b);
+        if (fc_made_comes(d, x, b)) bytes += fc_cuda_bytes(d->g->k, b);
     return bytes * x->side * d->tile->depth / 2;
 }
 
@@ -47,8 +46,7 @@ static const char *storage(const fc_dot *d, uint32_t a) {
     return fc_dtypes[d->g->k->accesses.at[a].dtype].cuda;
 }
 
-/* Appends the elements from one line to the next, or along a line, in array `a`. */
-static void stride(const fc_dot *d, uint32_t a, unsigned axis) {
+void fc_made_stride(const fc_dot *d, uint32_t a, unsigned axis) {
     if (axis < d->g->axes && fc_class_move(d->g->cls, a, axis) != FC_MOVE_ZERO)
         fc_str_printf(d->g->t.out, "p.w[%u]", fc_cuda_word(d->g, a) + 1 + axis);
     else
@@ -93,7 +91,7 @@ static void begin_groups(const fc_dot *d, const fc_dot_side *x, const char *left
 static void group_at(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
     fc_str_printf(d->g->t.out, "%s_q%u + u * %u * ", x->name, (unsigned)a,
                   fc_mma_lines_of_turn(d, x));
-    stride(d, a, x->by_k ? x->axis : d->g->np);
+    fc_made_stride(d, a, x->by_k ? x->axis : d->g->np);
 }
 
 /* The same of what came of it. */
@@ -107,10 +105,10 @@ static void raw_at(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
 static void advance(const fc_dot *d, const fc_dot_side *x, bool coming) {
     fc_cuda_text *t = &d->g->t;
     for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
-        if (!is_load(d, a) || comes(d, x, a) != coming) continue;
+        if (!is_load(d, a) || fc_made_comes(d, x, a) != coming) continue;
         fc_cuda_indent(t);
         fc_str_printf(t->out, "%s_q%u += %u * ", x->name, (unsigned)a, d->tile->depth);
-        stride(d, a, d->g->np);
+        fc_made_stride(d, a, d->g->np);
         fc_str_add(t->out, ";\n");
     }
 }
@@ -121,7 +119,7 @@ void fc_made_ask(const fc_dot *d, const fc_dot_side *x) {
     begin_groups(d, x, "todo");
     for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
         const unsigned bytes = FC_CUDA_EIGHT * fc_cuda_bytes(d->g->k, a);
-        for (unsigned at = 0; comes(d, x, a) && at < bytes; at += 16) {
+        for (unsigned at = 0; fc_made_comes(d, x, a) && at < bytes; at += 16) {
             fc_cuda_indent(t);
             fc_str_printf(t->out, "fc_bring%s(", bytes < 16 ? "_some<8>" : "");
             raw_at(d, x, a);
@@ -141,7 +139,7 @@ static void loads(const fc_dot *d, const fc_dot_side *x) {
         const unsigned bytes = FC_CUDA_EIGHT * fc_cuda_bytes(d->g->k, a);
         if (!is_load(d, a)) continue;
         fc_cuda_indent(t);
-        if (comes(d, x, a)) {
+        if (fc_made_comes(d, x, a)) {
             char type[48];
             snprintf(type, sizeof type, "fc_vec<%s, %d, %u>", storage(d, a), FC_CUDA_EIGHT,
                      bytes < 16 ? bytes : 16);
@@ -163,17 +161,16 @@ static fc_val float_of(const fc_dot *d, const fc_dot_side *x) {
     return fc_cuda_rounds(&d->g->t, narrow) ? d->g->code.ins.at[narrow].a : FC_NOVAL;
 }
 
-/* Eight elements: floats, which are rounded two at a time, or bits. */
-static void make_group(const fc_dot *d, const fc_dot_side *x) {
+/* Floats, which are rounded two at a time, or bits. */
+void fc_made_group(const fc_dot *d, const fc_dot_side *x, unsigned n, const char *kept) {
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
     const unsigned axis = axis_of(d, x);
     const fc_cuda_group gr = {
-        .n = FC_CUDA_EIGHT, .step = 1, .first = axis, .end = axis + 1, .wide = true, .slot = ""};
+        .n = (int)n, .step = 1, .first = axis, .end = axis + 1, .wide = true, .slot = ""};
     const fc_val of = float_of(d, x);
     fc_dot_slice(g, of != FC_NOVAL ? of : fc_mma_narrow_of(d, x->value));
-    fc_cuda_line(t, "fc_vec<%s, %d, 16> made;", of != FC_NOVAL ? "float" : "unsigned short",
-                 FC_CUDA_EIGHT);
+    fc_cuda_line(t, "fc_vec<%s, %u, 16> made;", of != FC_NOVAL ? "float" : "unsigned short", n);
     fc_cuda_group_open(g, &gr);
     fc_cuda_indent(t);
     fc_str_add(t->out, "made.e[e] = ");
@@ -183,16 +180,16 @@ static void make_group(const fc_dot *d, const fc_dot_side *x) {
         fc_mma_put_bits(d, x->value);
     fc_str_add(t->out, ";\n");
     fc_cuda_line(t, "}");
-    fc_cuda_line(t, "fc_vec<unsigned int, %d, 16> bits;", FC_CUDA_EIGHT / 2);
-    fc_cuda_line(t, "const unsigned int kept = there ? ~0u : 0u;");
+    fc_cuda_line(t, "fc_vec<unsigned int, %u, %u> bits;", n / 2, 2 * n);
     fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int e = 0; e < %d; e++)", FC_CUDA_EIGHT / 2);
+    fc_cuda_line(t, "for (int e = 0; e < %u; e++)", n / 2);
     if (of != FC_NOVAL)
-        fc_cuda_line(t, "    bits.e[e] = fc_%s_pair(made.e[2 * e], made.e[2 * e + 1]) & kept;",
-                     d->half == FUSEC_F16 ? "f16" : "bf16");
+        fc_cuda_line(t, "    bits.e[e] = fc_%s_pair(made.e[2 * e], made.e[2 * e + 1])%s%s;",
+                     d->half == FUSEC_F16 ? "f16" : "bf16", kept ? " & " : "", kept ? kept : "");
     else
-        fc_cuda_line(t, "    bits.e[e] = (made.e[2 * e] | (unsigned int)made.e[2 * e + 1] << 16) "
-                        "& kept;");
+        fc_cuda_line(t,
+                     "    bits.e[e] = (made.e[2 * e] | (unsigned int)made.e[2 * e + 1] << 16)%s%s;",
+                     kept ? " & " : "", kept ? kept : "");
 }
 
 static void make(const fc_dot *d, const fc_dot_side *x) {
@@ -200,7 +197,8 @@ static void make(const fc_dot *d, const fc_dot_side *x) {
     fc_dot_slice(d->g, x->value);
     begin_groups(d, x, "left");
     loads(d, x);
-    make_group(d, x);
+    fc_cuda_line(t, "const unsigned int kept = there ? ~0u : 0u;");
+    fc_made_group(d, x, FC_CUDA_EIGHT, "kept");
     fc_cuda_line(t, "*(fc_vec<unsigned int, %d, 16> *)(stage + %u + %s_to + u * %u) = bits;",
                  FC_CUDA_EIGHT / 2, x->from, x->name, fc_mma_lines_of_turn(d, x) * x->line);
     fc_cuda_line(t, "}");

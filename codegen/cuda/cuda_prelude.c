@@ -151,7 +151,7 @@ static void schedule_sections(const fc_cuda_gen *g) {
     put(g, FC_CUH_back, c->split == FC_CUDA_BACK);
     put(g, FC_CUH_apart, fc_cuda_apart(g->cls) > 1);
     put(g, FC_CUH_gang, c->split == FC_CUDA_GANG);
-    put(g, FC_CUH_ring, places);
+    put(g, FC_CUH_ring, places || fc_cuda_is_piped(g->cls));
     put(g, FC_CUH_fetch, places && !c->large);
     put(g, FC_CUH_fetch_last, places && c->large);
     put(g, FC_CUH_pieces, places);
@@ -187,10 +187,12 @@ static void code_sections(const fc_cuda_gen *g) {
     put(g, FC_CUH_of_byte, takes_bytes(g));
     put(g, FC_CUH_half, half);
     put(g, FC_CUH_sine, half && angles);
+    put(g, FC_CUH_in_order, fc_cuda_is_piped(g->cls));
     put(g, FC_CUH_tensor, fc_cuda_on_tensor_cores(g->cls));
     put(g, FC_CUH_pair_f16, f16 && fc_cuda_on_tensor_cores(g->cls));
     put(g, FC_CUH_pair_bf16, bf16 && fc_cuda_on_tensor_cores(g->cls));
     put(g, FC_CUH_bring, fc_cuda_brings(g->cls));
+    put(g, FC_CUH_pipe, fc_cuda_is_piped(g->cls));
     put(g, FC_CUH_group, fc_cuda_in_groups(g->cls));
     put(g, FC_CUH_flash, g->cls->cuda.kind == FC_CUDA_FLASH);
 }

@@ -288,6 +288,9 @@ static inline void fc_product_bf16(float &c0, float &c1, float &c2, float &c3,
 static inline unsigned fc_settled(unsigned v) {
     return v;
 }
+static inline long long fc_settled(long long v) {
+    return v;
+}
 static inline void fc_bring(void *to, const void *from, bool there) {
     if (there)
         memcpy(to, from, 16);
@@ -299,6 +302,9 @@ template <int N> static void fc_bring_some(void *to, const void *from, bool ther
         memcpy(to, from, N);
     else
         memset(to, 0, N);
+}
+static inline void fc_bring_join(unsigned long long *gate) {
+    fc_gate_join(gate);
 }
 static inline void fc_bring_set() {}
 template <int N> static void fc_brought() {}

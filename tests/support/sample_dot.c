@@ -236,3 +236,30 @@ void fc_dot_halves_made_turned_ref(const int64_t *s, void *const *arg, const uin
     (void)scalar;
     made_ref(s, arg, true);
 }
+
+/* x[i,k] @ (bf16(q[k,j]) * z[j]) of bytes q, as arithmetic of bf16 is written */
+void fc_dot_halves_scaled(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    space(k, FC_SCHED_DOT, 2, 1, s);
+    fc_val x = input(k, t, FUSEC_BF16, 2, DIMS(s[0], s[2]), AXES(0, 2)),
+           q = input(k, t, FUSEC_I8, 2, DIMS(s[2], s[1]), AXES(2, 1)),
+           z = input(k, t, FUSEC_BF16, 1, DIMS(s[1]), AXES(1));
+    fc_val byte = fc_val_cast(&k->code, q, FUSEC_BF16),
+           w = op2(k, FC_OP_mul, fc_val_cvt(&k->code, byte, FUSEC_F32),
+                   fc_val_cvt(&k->code, z, FUSEC_F32));
+    output(k, t, FUSEC_F32, 2, DIMS(s[0], s[1]), AXES(0, 1),
+           fc_kernel_contract(k, x, fc_val_cvt(&k->code, w, FUSEC_BF16), 0));
+}
+void fc_dot_halves_scaled_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    const uint16_t *x = arg[0], *z = arg[2];
+    const int8_t *q = arg[1];
+    float *r = arg[3];
+    for (int64_t i = 0; i < s[0]; i++)
+        for (int64_t j = 0; j < s[1]; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < s[2]; k++)
+                sum +=
+                    whole(x[i * s[2] + k]) * whole(fc_sample_bf16(q[k * s[1] + j] * whole(z[j])));
+            r[i * s[1] + j] = (float)sum;
+        }
+}

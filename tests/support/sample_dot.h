@@ -17,5 +17,6 @@ FC_DOT_SAMPLE(halves_turned);
 FC_DOT_SAMPLE(halves_across);
 FC_DOT_SAMPLE(halves_made);
 FC_DOT_SAMPLE(halves_made_turned);
+FC_DOT_SAMPLE(halves_scaled);
 
 #endif

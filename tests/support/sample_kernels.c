@@ -557,6 +557,7 @@ const fc_sample fc_samples[] = {
     {"product_halves_made", 3, false, false, 0, fc_dot_halves_made, fc_dot_halves_made_ref},
     {"product_halves_made_turned", 3, false, false, 0, fc_dot_halves_made_turned,
      fc_dot_halves_made_turned_ref},
+    {"product_halves_scaled", 3, false, false, 0, fc_dot_halves_scaled, fc_dot_halves_scaled_ref},
 };
 /* clang-format on */
 const size_t fc_nsamples = FC_COUNT(fc_samples);

@@ -2,6 +2,12 @@
 // of k is four registers of a thread, one of 16 of k by 8 columns two; a register has two neighbours along k. Results are
 // 16 by 8 floats, four of a thread: rows lane / 4 and 8 below, columns lane % 4 * 2 and the next.
 
+// Products stand where they are written, between reads of shared memory that were put there to come in time; what is asked
+// for is the whole line of the L2, as another block reads the rest of it.
+//@ in_order
+#define FC_IN_ORDER volatile
+#define FC_OF_LINE ".L2::128B"
+
 //@ tensor
 #ifndef FC_EMULATE
 // 8 x 8 elements for each register; lane l says where line l % 8 of piece l / 8 begins. `turned`: lines are across k.
@@ -19,10 +25,13 @@
 FC_PIECES(fc_pieces, "")
 FC_PIECES(fc_pieces_turned, ".trans")
 #undef FC_PIECES
+#ifndef FC_IN_ORDER
+#define FC_IN_ORDER
+#endif
 #define FC_PRODUCT(name, type) \
     FC_INLINE void name(float &c0, float &c1, float &c2, float &c3, const unsigned int (&x)[4], unsigned int y0, \
                         unsigned int y1) { \
-        asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, " \
+        asm FC_IN_ORDER("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, " \
             "{%0, %1, %2, %3};" : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3) \
             : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1)); \
     }
@@ -62,10 +71,13 @@ FC_INLINE unsigned int fc_settled(unsigned int v) {
     return v;
 }
 // 16 bytes to shared memory, or 8, zeros if they are not `there`; what was asked for so far is a set; waits until all sets but the last N are there.
+#ifndef FC_OF_LINE
+#define FC_OF_LINE
+#endif
 #if __CUDA_ARCH__ >= 800
 FC_INLINE void fc_bring(void *to, const void *from, bool there) {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(there ? 16 : 0) : "memory");
+    asm volatile("cp.async.cg.shared.global" FC_OF_LINE " [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(there ? 16 : 0) : "memory");
 }
 template <int N> FC_INLINE void fc_bring_some(void *to, const void *from, bool there) {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
@@ -81,6 +93,21 @@ FC_INLINE void fc_bring_set() {}
 template <int N> FC_INLINE void fc_brought() {}
 #endif
 #endif
+
+// A thread joins a gate when all that it asked for has come; which of two neighbours are among the first n, as a mask.
+//@ pipe
+#ifndef FC_EMULATE
+FC_INLINE void fc_bring_join(unsigned long long *gate) {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(fc_shared(gate)) : "memory");
+}
+FC_INLINE long long fc_settled(long long v) {
+    asm volatile("" : "+l"(v));
+    return v;
+}
+#endif
+template <typename T> FC_INLINE unsigned int fc_first(T n) {
+    return n >= 2 ? ~0u : n == 1 ? 0xffffu : 0u;
+}
 
 // Products of four warps, which go on while the threads do other things: how an operand lies in shared memory, in lines of
 // 128 bytes, whose sixteens change places; before the first product of a step, and after its last, when those of the step before are done.

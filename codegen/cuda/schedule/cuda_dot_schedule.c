@@ -102,24 +102,44 @@ static uint16_t made_of(const fc_kernel *k, const fc_nest *n, const fc_class *cl
                                                                        : FC_CUDA_BY_ONE;
 }
 
+static const uint8_t *uses_of(const fc_class *cls, const fc_dot_axes *of, bool columns) {
+    return columns != (bool)cls->cuda.dot_swapped ? of->right : of->left;
+}
+
+static bool is_by_k(unsigned reads) {
+    return reads == FC_CUDA_BY_K || reads == FC_CUDA_MADE_BY_K;
+}
+
 /* Of what comes of an operand in a step. */
 static unsigned raw_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                           const fc_dot_axes *of, const fc_cuda_tile *t, bool columns) {
     const unsigned reads = columns ? cls->cuda.dot_right : cls->cuda.dot_left,
                    place = columns ? cls->cuda.dot_across : cls->cuda.dot_axis,
                    side = (columns ? fc_cuda_tile_columns : fc_cuda_tile_rows)(t);
-    const uint8_t *uses = columns != (bool)cls->cuda.dot_swapped ? of->right : of->left;
     if (!fc_cuda_is_made(reads)) return 0;
     return side * t->depth *
-           fc_cuda_made_bytes(k, cls, uses, reads == FC_CUDA_MADE_BY_K ? n->np : place);
+           fc_cuda_made_bytes(k, cls, uses_of(cls, of, columns), is_by_k(reads) ? n->np : place);
 }
 
 /* ---- the launch ------------------------------------------------------------------------------ */
+
+/* Of a piped tile: operands lie as they are read, and what columns are made of as it is. */
+static unsigned piped_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                            const fc_dot_axes *of, const fc_cuda_tile *t) {
+    const unsigned right = cls->cuda.dot_right, side = fc_cuda_tile_columns(t),
+                   rows = fc_cuda_tile_room(t, fc_cuda_tile_rows(t), is_by_k(cls->cuda.dot_left));
+    if (!fc_cuda_is_made(right)) return 2 * (rows + fc_cuda_tile_room(t, side, is_by_k(right)));
+    return 2 * rows + fc_cuda_raw_bytes(k, cls, uses_of(cls, of, true),
+                                        is_by_k(right) ? n->np : cls->cuda.dot_across,
+                                        is_by_k(right) ? t->depth : side,
+                                        is_by_k(right) ? side : t->depth);
+}
 
 /* Of dynamic shared memory; as if all lines lay in the longer way. */
 static unsigned stage_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                             const fc_dot_axes *of, const fc_cuda_tile *t) {
     unsigned bytes = 0;
+    if (t->piped) return piped_bytes(k, n, cls, of, t);
     for (int s = 0; s < 2; s++) {
         const unsigned side = s ? fc_cuda_tile_columns(t) : fc_cuda_tile_rows(t),
                        along = fc_cuda_tile_room(t, side, true),
@@ -162,8 +182,9 @@ static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                       const fc_dot_axes *of, fc_cuda_tile_size tile, bool may_split, fc_class *cls,
                       fc_launch *l) {
     const fc_cuda_tile *t = &fc_cuda_tiles[tile];
-    const int64_t tiles = tiles_of(cls, n, tile),
-                  span = may_split ? fc_cuda_dot_span(m, t, tiles, n->count) : n->count,
+    const int64_t tiles = tiles_of(cls, n, tile);
+    if (t->piped && tiles * 8 >= m->sm_count * 7) may_split = false; /* each SM reads all it can */
+    const int64_t span = may_split ? fc_cuda_dot_span(m, t, tiles, n->count) : n->count,
                   parts = n->count ? fc_ceil_div(n->count, span) : 1, items = tiles * parts,
                   together = (int64_t)m->sm_count * (t->tensor && !t->group ? 2 : t->blocks);
     const unsigned levels = fc_dot_levels(n->count < span ? n->count : span, fc_cuda_tile_chunk(t)),
@@ -171,6 +192,7 @@ static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     cls->cuda.dot_tile = (uint16_t)tile;
     cls->cuda.dot_stages = t->stages;
     if (t->tensor) find_stages(m, k, n, of, t, items, cls, l);
+    cls->cuda.full = t->piped && fc_cuda_is_made(cls->cuda.dot_right) && n->count % t->depth == 0;
     l->block[0] = fc_cuda_tile_threads(t);
     l->grid[0] = (uint64_t)(items < together || t->stages == 1 ? items : together);
     l->workspace_bytes = (size_t)l->grid[0] * levels * fc_cuda_tile_accumulators(t) *
@@ -242,13 +264,42 @@ static bool may_take(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     return tensor || tile == FC_CUDA_FMA_SMALL || bytes_of(k, cls) == 4;
 }
 
+/* Whether what the columns are made of comes by 16 bytes, or stands along lines and along k. */
+static bool comes_whole(const fc_kernel *k, const fc_nest *n, const uint8_t *uses, unsigned axis,
+                        uint32_t align) {
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *stride = n->stride + (size_t)a * (n->np + n->nr);
+        if (!uses[a]) continue;
+        if (stride[axis] ? !fc_cuda_side_by_side(n, a, axis, align, 16 / (int)fc_cuda_bytes(k, a))
+                         : stride[n->np] != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Whether warps may fetch or multiply, each for itself: the rows have to be bare. */
+static bool may_pipe(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                     const fc_dot_axes *of, const fc_class *cls, uint32_t align) {
+    enum { STEPS = 4 };
+    const unsigned left = cls->cuda.dot_left, right = cls->cuda.dot_right;
+    if (m->sm_major < GROUPS || left == FC_CUDA_BY_ONE || fc_cuda_is_made(left) ||
+        right == FC_CUDA_BY_ONE)
+        return false;
+    if (fc_cuda_is_made(right) &&
+        !comes_whole(k, n, uses_of(cls, of, true), is_by_k(right) ? n->np : cls->cuda.dot_across,
+                     align))
+        return false;
+    return stages_for(m, k, n, cls, of, &fc_cuda_tiles[FC_CUDA_PIPE_WIDE]) >= STEPS;
+}
+
 /* With one row or a few on tensor cores: the wide one where there are enough of it, else the one
  * with the fewest steps that has room for several of them. */
 static fc_cuda_tile_size flat_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                                 const fc_dot_axes *of, const fc_class *cls) {
+                                 const fc_dot_axes *of, const fc_class *cls, uint32_t align) {
     enum { STEPS = 4 };
-    if (tiles_of(cls, n, FC_CUDA_TILE_FLAT_WIDE) * 8 >= m->sm_count * 7)
-        return FC_CUDA_TILE_FLAT_WIDE;
+    const bool wide = tiles_of(cls, n, FC_CUDA_TILE_FLAT_WIDE) * 8 >= m->sm_count * 7;
+    if (may_pipe(m, k, n, of, cls, align)) return wide ? FC_CUDA_PIPE_WIDE : FC_CUDA_PIPE;
+    if (wide) return FC_CUDA_TILE_FLAT_WIDE;
     return stages_for(m, k, n, cls, of, &fc_cuda_tiles[FC_CUDA_TILE_FLAT_DEEP]) >= STEPS
                ? FC_CUDA_TILE_FLAT_DEEP
                : FC_CUDA_TILE_FLAT;
@@ -256,10 +307,12 @@ static fc_cuda_tile_size flat_of(const fc_machine *m, const fc_kernel *k, const 
 
 /* The one that takes least. */
 static fc_cuda_tile_size tile_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                                 const fc_dot_axes *of, const fc_class *cls, bool tensor) {
+                                 const fc_dot_axes *of, const fc_class *cls, bool tensor,
+                                 uint32_t align) {
     fc_cuda_tile_size best = FC_CUDA_TILE_FLAT;
     double least = 0;
-    if (tensor && size_of(n, cls->cuda.dot_axis) <= FLAT_ROWS) return flat_of(m, k, n, of, cls);
+    if (tensor && size_of(n, cls->cuda.dot_axis) <= FLAT_ROWS)
+        return flat_of(m, k, n, of, cls, align);
     for (fc_cuda_tile_size i = 0; i < FC_CUDA_TILES; i++) {
         if (!may_take(m, k, n, of, cls, i, tensor)) continue;
         const double cost = fc_cuda_dot_cost(m, &fc_cuda_tiles[i], tiles_of(cls, n, i), n->count);
@@ -301,7 +354,7 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
                                       cls->cuda.dot_across, align);
     cls->vector = group_of(k, n, cls, align);
     cls->wide = n->far;
-    launch_of(m, k, n, &of, tile_of(m, k, n, &of, cls, tensor), true, cls, l);
+    launch_of(m, k, n, &of, tile_of(m, k, n, &of, cls, tensor, align), true, cls, l);
     return FUSEC_OK;
 }
 
