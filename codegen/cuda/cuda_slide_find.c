@@ -150,6 +150,17 @@ static fc_val place_itself(finder *x) {
     return FC_NOVAL;
 }
 
+/* Whether a load is so many elements or rows away, and meets no edge. */
+static bool is_fixed(const fc_kernel *k, fc_val load, const parts *p) {
+    for (unsigned i = 0; i < p->n; i++) {
+        const fc_instr *r = &k->code.ins.at[p->rest[i]];
+        if (!is_size(k, p->rest[i]) &&
+            !(r->op == FC_OP_mul && is_size(k, r->a) && is_size(k, r->b)))
+            return false;
+    }
+    return when_of(k, load) == FC_NOVAL;
+}
+
 /* What stands at the place of a load of a computed element. */
 static bool stands(finder *x, fc_val load, fc_slide_reads *r) {
     parts p;
@@ -157,8 +168,10 @@ static bool stands(finder *x, fc_val load, fc_slide_reads *r) {
     unsigned n = 0;
     int64_t elements;
     const int32_t shift = x->shift[load];
-    if (index == FC_NOVAL || !parts_of(x->k, load, &p)) return false;
+    if (!parts_of(x->k, load, &p)) return false;
     r->access = (uint32_t)x->k->code.ins.at[p.whole].imm;
+    if (is_fixed(x->k, load, &p)) return true; /* the place itself */
+    if (index == FC_NOVAL) return false;
     if (x->part == FC_SLIDE_TAKES && rows_of(x->k, &p, &roots[0], &length))
         n = 1;
     else if (x->part == FC_SLIDE_TAKES &&
@@ -360,6 +373,17 @@ static bool value_of(const fc_kernel *k, fc_val v, const int64_t *values, int64_
     return true;
 }
 
+/* Of neighbours that meet no edge (passes/lower_neighbours.c): a constant. */
+static bool constant_shift(const fc_kernel *k, const fc_val *of, unsigned n, int32_t *shift) {
+    int64_t sum = 0, one;
+    for (unsigned i = 0; i < n; i++) {
+        if (!constant_of(k, of[i], &one)) return false;
+        sum += one;
+    }
+    *shift = (int32_t)sum;
+    return sum >= -FC_SLIDE_MOST && sum <= FC_SLIDE_MOST;
+}
+
 /* Of a load at a computed element. */
 static bool computed_shift(finder *x, fc_val load, int32_t *shift) {
     const fc_joined *j = x->out->j;
@@ -385,6 +409,11 @@ static bool computed_shift(finder *x, fc_val load, int32_t *shift) {
         return false;
     }
     const fc_val when = when_of(x->k, load);
+    if (when == FC_NOVAL && x->part == FC_SLIDE_TAKES && p.n && !n) {
+        *shift = (int32_t)(elements / row_length(j));
+        return fc_magnitude(elements / row_length(j)) <= FC_SLIDE_MOST;
+    }
+    if (when == FC_NOVAL && constant_shift(x->k, roots, n, shift)) return true;
     if (when != FC_NOVAL) roots[n++] = when;
     return shift_of(x, roots, n, shift);
 }
