@@ -137,7 +137,7 @@ static fc_cut *kept(fc_program *whole, uint32_t sym) {
 }
 
 fusec_status fc_cut_take(fc_program *whole, const char *dim, fc_cut **out, fc_error *e) {
-    uint32_t sym;
+    uint32_t sym = 0;
     *out = NULL;
     FC_TRY(fc_cut_size(&whole->plan->graph, dim, &sym, e));
     *out = kept(whole, sym);
