@@ -9,12 +9,15 @@
 
 typedef enum fc_buffer_kind { FC_BUF_INPUT, FC_BUF_OUTPUT, FC_BUF_TEMP } fc_buffer_kind;
 
-/* A dense row-major array of the shape and dtype of its node. */
+/* A dense row-major array of the shape and dtype of its node, and the steps that use it. */
 typedef struct fc_buffer {
     fc_buffer_kind kind;
     uint32_t number; /* of the input or output; temporaries count from 0 */
     fc_node node;    /* of plan->graph */
+    uint32_t writer, first_reader, last_reader; /* FC_NO_STEP: none */
+    bool mixed; /* it is written more than once; writer is the last step that does */
 } fc_buffer;
+#define FC_NO_STEP UINT32_MAX
 
 /* What a step is. Of one that is no kernel `kernel` holds the arrays that it reads and writes, and
  * nothing else: it has no code. */
@@ -78,9 +81,9 @@ typedef struct fc_pass_options {
     uint32_t
         disable; /* bit i: leave out pass i of the table that is not required (passes/pipeline.c) */
     bool verify; /* check the graph and the kernels between passes */
-    fc_str *dump;     /* text after each pass; NULL = none */
-    int64_t *pass_ns; /* time of each pass, FC_PASS_MAX entries; NULL = not wanted */
-    uint32_t max_ops; /* operations per kernel; 0 = 512 */
+    fc_str *dump;        /* text after each pass; NULL = none */
+    int64_t *pass_ns;    /* time of each pass, FC_PASS_MAX entries; NULL = not wanted */
+    uint32_t max_ops;    /* operations per kernel; 0 = 512 */
     uint64_t max_rounds; /* loops with a condition that may make more are launches, which are
                             counted; 0: any number */
 } fc_pass_options;

@@ -242,6 +242,29 @@ static fusec_status make_step(fc_plan *p, const fc_pass_options *o, const fc_fus
     return FUSEC_OK;
 }
 
+static void note_user(fc_buffer *b, uint32_t step, bool writes) {
+    if (writes) {
+        b->mixed |= b->writer != FC_NO_STEP;
+        b->writer = step;
+    } else {
+        if (b->first_reader == FC_NO_STEP) b->first_reader = step;
+        b->last_reader = step;
+    }
+}
+
+/* Who writes and reads each buffer. */
+static void note_users(fc_plan *p) {
+    for (size_t i = 0; i < p->buffers.len; i++) {
+        fc_buffer *b = &p->buffers.at[i];
+        b->writer = b->first_reader = b->last_reader = FC_NO_STEP;
+    }
+    for (uint32_t s = 0; s < p->steps.len; s++) {
+        const fc_kernel *k = &p->steps.at[s]->kernel;
+        for (size_t a = 0; a < k->args.len; a++)
+            note_user(&p->buffers.at[k->args.at[a].buffer], s, k->args.at[a].written);
+    }
+}
+
 /* `buffer` and `order` have room for all nodes, and twice for all regions. */
 static fusec_status make_steps(fc_plan *p, const fc_pass_options *o, uint32_t *buffer,
                                uint32_t *order, fc_error *e) {
@@ -250,6 +273,7 @@ static fusec_status make_steps(fc_plan *p, const fc_pass_options *o, uint32_t *b
     if (!is_in_order(f, order, order + f->regions.len))
         return fc_fail(e, FUSEC_INTERNAL, "two kernels need each other");
     for (size_t i = 0; i < f->regions.len; i++) FC_TRY(make_step(p, o, f, order[i], buffer, e));
+    note_users(p);
     return FUSEC_OK;
 }
 

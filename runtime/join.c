@@ -8,19 +8,11 @@ static const fc_kernel *kernel_of(const fc_program *p, uint32_t step) {
 
 /* ---- what is passed on ----------------------------------------------------------------------- */
 
-static bool touches(const fc_kernel *k, uint32_t buffer) {
-    for (size_t a = 0; a < k->args.len; a++)
-        if (k->args.at[a].buffer == buffer) return true;
-    return false;
-}
-
-/* A temporary that step `step` makes, the next one reads, and nobody else touches. */
+/* A temporary that step `step` makes, the next one reads, and nobody else uses. */
 static bool is_passed(const fc_program *p, uint32_t step, uint32_t buffer) {
-    if (p->plan->buffers.at[buffer].kind != FC_BUF_TEMP) return false;
-    if (!touches(kernel_of(p, step + 1), buffer)) return false; /* most end here */
-    for (uint32_t s = 0; s < p->plan->steps.len; s++)
-        if (touches(kernel_of(p, s), buffer) != (s == step || s == step + 1)) return false;
-    return true;
+    const fc_buffer *b = &p->plan->buffers.at[buffer];
+    return b->kind == FC_BUF_TEMP && !b->mixed && b->writer == step &&
+           b->first_reader == step + 1 && b->last_reader == step + 1;
 }
 
 static bool can_follow(const fc_program *p, uint32_t step) {

@@ -23,10 +23,8 @@ enum {
 typedef struct search {
     const fc_program *p;
     fc_bound *b;
-    uint32_t *writer, *reader; /* [buffers] the step that writes it, the last that reads it */
-    uint8_t *mixed;            /* [buffers] several steps or stores write it */
-    size_t bytes;              /* of what a strip passes on */
-    uint32_t threads;          /* that do strips side by side */
+    size_t bytes;     /* of what a strip passes on */
+    uint32_t threads; /* that do strips side by side */
     /* of the chain that is looked at */
     uint32_t lo, hi;
     uint16_t *same;  /* [steps][FC_MAX_AXES] another axis that is the same one, as a forest */
@@ -43,35 +41,14 @@ static const fc_buffer *buffer_of(const search *x, uint32_t buffer) {
     return &x->p->plan->buffers.at[buffer];
 }
 
-/* ---- who writes and reads ----------------------------------------------------------------------
- */
-
-static void find_users(search *x) {
-    const fc_plan *plan = x->p->plan;
-    for (size_t i = 0; i < plan->buffers.len; i++) x->writer[i] = UINT32_MAX;
-    for (uint32_t s = 0; s < plan->steps.len; s++) {
-        const fc_kernel *k = kernel_of(x, s);
-        for (size_t a = 0; a < k->args.len; a++) {
-            const uint32_t buffer = k->args.at[a].buffer;
-            if (!k->args.at[a].written) {
-                x->reader[buffer] = s;
-                continue;
-            }
-            x->mixed[buffer] |= x->writer[buffer] != UINT32_MAX;
-            x->writer[buffer] = s;
-        }
-    }
-}
-
-static bool is_inside(const search *x, uint32_t buffer) { /* written in the chain */
-    return x->writer[buffer] != UINT32_MAX && x->writer[buffer] >= x->lo &&
-           x->writer[buffer] <= x->hi;
+static bool is_inside(const search *x, const fc_buffer *b) { /* written in the chain */
+    return b->writer != FC_NO_STEP && b->writer >= x->lo && b->writer <= x->hi;
 }
 
 /* Needed by its steps alone. */
-static bool is_passed(const search *x, uint32_t buffer) {
-    return is_inside(x, buffer) && buffer_of(x, buffer)->kind == FC_BUF_TEMP &&
-           x->reader[buffer] <= x->hi && !x->mixed[buffer];
+static bool is_passed(const search *x, const fc_buffer *b) {
+    return is_inside(x, b) && b->kind == FC_BUF_TEMP && !b->mixed &&
+           (b->last_reader == FC_NO_STEP || b->last_reader <= x->hi);
 }
 
 /* ---- axes that are the same one ----------------------------------------------------------------
@@ -103,8 +80,9 @@ static void mark_broken(search *x, uint32_t step, const fc_map *m) {
         if (m->axis >= 0) x->broken[root_of(x, number_of(x, step, (uint32_t)m->axis))] = 1;
 }
 
+/* The one access by which its writer stores an array; NULL: there are several. */
 static const fc_access *store_to(const search *x, uint32_t buffer) {
-    const fc_kernel *k = kernel_of(x, x->writer[buffer]);
+    const fc_kernel *k = kernel_of(x, buffer_of(x, buffer)->writer);
     const fc_access *found = NULL;
     for (size_t i = 0; i < k->stores.len; i++) {
         const fc_access *a = &k->accesses.at[k->stores.at[i].access];
@@ -135,9 +113,9 @@ static void join_axes(search *x, uint32_t from, const fc_map *w, uint32_t s, con
 /* What step `s` reads by access `a` of an array that an earlier one writes. */
 static bool follow_read(search *x, uint32_t s, const fc_access *a, uint32_t buffer) {
     const fc_arg *arg = &kernel_of(x, s)->args.at[a->buffer];
-    const uint32_t from = x->writer[buffer];
+    const uint32_t from = buffer_of(x, buffer)->writer;
     const fc_access *w = store_to(x, buffer);
-    if (!w || x->mixed[buffer] || from >= s || a->rank != w->rank) return false;
+    if (!w || buffer_of(x, buffer)->mixed || from >= s || a->rank != w->rank) return false;
     for (uint32_t i = 0; i < a->rank; i++) {
         const bool around = !i && !is_simple(x, a->map) && reads_around(x, arg);
         if (x->b->values[a->shape[i]] != x->b->values[w->shape[i]]) return false;
@@ -150,9 +128,10 @@ static bool follow_read(search *x, uint32_t s, const fc_access *a, uint32_t buff
 /* What it reads at computed places: near its own row, but anywhere on other axes. */
 static bool follow_places(search *x, uint32_t s, const fc_arg *arg) {
     const fc_kernel *k = kernel_of(x, s);
-    const uint32_t from = x->writer[arg->buffer];
+    const fc_buffer *b = buffer_of(x, arg->buffer);
+    const uint32_t from = b->writer;
     const fc_access *w = store_to(x, arg->buffer);
-    if (!w || x->mixed[arg->buffer] || from >= s || !w->rank || !reads_around(x, arg)) return false;
+    if (!w || b->mixed || from >= s || !w->rank || !reads_around(x, arg)) return false;
     join_axes(x, from, &w->map[0], s, &w->map[0], true);
     for (uint32_t i = 1; i < w->rank; i++) mark_broken(x, from, &w->map[i]);
     for (uint32_t i = 1; i < k->np + k->nr; i++) x->broken[root_of(x, number_of(x, s, i))] = 1;
@@ -174,12 +153,13 @@ static bool follow_step(search *x, uint32_t s) {
         const fc_access *acc = &k->accesses.at[a];
         if (acc->buffer == FC_NO_BUFFER || k->args.at[acc->buffer].written) continue;
         const uint32_t buffer = k->args.at[acc->buffer].buffer;
-        if (is_inside(x, buffer) && !follow_read(x, s, acc, buffer)) return false;
+        if (is_inside(x, buffer_of(x, buffer)) && !follow_read(x, s, acc, buffer)) return false;
     }
     for (size_t i = 0; i < k->code.ins.len; i++) {
         const fc_instr *in = &k->code.ins.at[i];
-        if (in->op != FC_OP_LOAD_AT || !is_inside(x, k->args.at[in->imm].buffer)) continue;
-        if (!follow_places(x, s, &k->args.at[in->imm])) return false;
+        if (in->op != FC_OP_LOAD_AT) continue;
+        const fc_arg *arg = &k->args.at[in->imm];
+        if (is_inside(x, buffer_of(x, arg->buffer)) && !follow_places(x, s, arg)) return false;
     }
     return true;
 }
@@ -211,7 +191,7 @@ static bool is_stored_along(const search *x, const fc_kernel *k, uint32_t axis) 
 static bool makes_results(const search *x, uint32_t step) {
     const fc_kernel *k = kernel_of(x, step);
     for (size_t a = 0; a < k->args.len; a++)
-        if (k->args.at[a].written && !is_passed(x, k->args.at[a].buffer)) return true;
+        if (k->args.at[a].written && !is_passed(x, buffer_of(x, k->args.at[a].buffer))) return true;
     return false;
 }
 
@@ -259,7 +239,8 @@ static size_t count_passed(const search *x) {
         const fc_kernel *k = kernel_of(x, s);
         for (size_t a = 0; a < k->args.len; a++) {
             const uint32_t buffer = k->args.at[a].buffer;
-            if (k->args.at[a].written && is_passed(x, buffer)) bytes += x->b->bytes[buffer];
+            if (k->args.at[a].written && is_passed(x, buffer_of(x, buffer)))
+                bytes += x->b->bytes[buffer];
         }
     }
     return bytes;
@@ -270,7 +251,7 @@ static size_t count_again(const search *x, uint32_t root) {
     size_t bytes = 0;
     for (size_t i = 0; i < x->p->plan->buffers.len; i++) {
         bool again = false;
-        for (uint32_t s = x->lo; s <= x->hi && !is_inside(x, (uint32_t)i); s++)
+        for (uint32_t s = x->lo; s <= x->hi && !is_inside(x, buffer_of(x, (uint32_t)i)); s++)
             for (uint32_t a = 0; a < kernel_of(x, s)->args.len; a++)
                 again |= kernel_of(x, s)->args.at[a].buffer == i &&
                          !is_parted(kernel_of(x, s), a, axis_in(x, s, root));
@@ -365,7 +346,7 @@ static void find_need(const search *x, const fc_strips *c, uint32_t s, uint32_t 
         for (size_t a = 0; a < k->args.len; a++) {
             const fc_arg *arg = &k->args.at[a];
             const fc_reach none = {0}, r = first ? arg->reach : none;
-            if (arg->written || x->writer[arg->buffer] != s) continue;
+            if (arg->written || buffer_of(x, arg->buffer)->writer != s) continue;
             const bool around = r.kind == FC_REACH_ROWS;
             const int64_t begin = of->from[at] + (around ? r.low : 0),
                           end = of->from[at] + of->rows[i] + (around ? r.high : 0);
@@ -420,8 +401,9 @@ static bool keep_strips(const search *x, fc_strips *c) {
     if (!b->strip) b->strip = fc_arena_alloc(&b->arena, x->p->plan->buffers.len * sizeof *b->strip);
     if (!b->strip) return false;
     for (size_t i = 0; i < x->p->plan->buffers.len; i++) {
-        if (!is_passed(x, (uint32_t)i)) continue;
-        const uint32_t maker = x->writer[i];
+        const fc_buffer *passed = buffer_of(x, (uint32_t)i);
+        if (!is_passed(x, passed)) continue;
+        const uint32_t maker = passed->writer;
         const fc_bound_step *s = &b->steps[maker];
         size_t bytes = b->bytes[i];
         for (uint32_t k = 0; k < c->axes; k++)
@@ -484,7 +466,6 @@ static size_t strip_bytes(const fc_device *d) {
 }
 
 static fusec_status find(search *x, fc_error *e) {
-    find_users(x);
     for (x->lo = 0; x->lo + 1 < x->p->plan->steps.len; x->lo++) {
         x->hi = x->lo;
         if (begins(x)) FC_TRY(try_from(x, e));
@@ -501,16 +482,9 @@ fusec_status fc_strips_find(const fc_program *p, fc_bound *b, fc_error *e) {
     bool any = false;
     for (size_t i = b->nargs; i < nbuf; i++) any |= b->bytes[i] / WORTH >= x.bytes / 4;
     if (!any) return FUSEC_OK;
-    x.writer = fc_calloc(p->alloc, nbuf, sizeof *x.writer);
-    x.reader = fc_calloc(p->alloc, nbuf, sizeof *x.reader);
-    x.mixed = fc_calloc(p->alloc, nbuf, 1);
     x.same = fc_calloc(p->alloc, axes, sizeof *x.same);
     x.broken = fc_calloc(p->alloc, axes, 1);
-    const bool there = x.writer && x.reader && x.mixed && x.same && x.broken;
-    const fusec_status s = there ? find(&x, e) : fc_oom(e);
-    fc_free(p->alloc, x.writer);
-    fc_free(p->alloc, x.reader);
-    fc_free(p->alloc, x.mixed);
+    const fusec_status s = x.same && x.broken ? find(&x, e) : fc_oom(e);
     fc_free(p->alloc, x.same);
     fc_free(p->alloc, x.broken);
     return s;
