@@ -30,6 +30,8 @@ static const struct {
      "fusec: error: the size n of x is not known [missing-input]\n  help: n=1000 gives it\n", 2},
     {"size_name_2", "fusec -e 'x + 1' x=rand:3xm",
      "fusec: error: the size m of x is not known [missing-input]\n  help: m=1000 gives it\n", 2},
+    {"size_name_3", "fusec -e 'x + 1' x=rand:nxm n=3",
+     "fusec: error: the size m of x is not known [missing-input]\n  help: m=1000 gives it\n", 2},
     {"max_of_numbers", "fusec -e 'max(1, 2)'",
      "<expr>:1:1: error: max() reduces one array; here it has two arguments [argument-count]\n"
      "   1 | max(1, 2)\n"

@@ -72,14 +72,15 @@ static fusec_status learn_all(fc_job *s, sizes *z, fc_error *e) {
 
 static fusec_status unknown_size(const fc_job *s, const sizes *z, fc_error *e) {
     const fc_dimtab *t = &s->graph.dims;
-    for (size_t i = 0; i < s->input_count; i++) /* x=rand:nxm */
-        for (int k = 0; k < s->inputs[i].rank; k++) {
-            const fc_input_dim *d = &s->inputs[i].dims[k];
-            if (d->name && by_name(s, z, d) < 0)
+    for (size_t i = 0; i < s->given_count; i++) /* x=rand:nxm */
+        for (uint32_t k = 0; k < s->given[i].rank; k++) {
+            const fc_cli_input *in = &s->inputs[s->given_from[i]];
+            const fc_input_dim *d = &in->dims[k];
+            if (s->given[i].shape[k] == FC_LANG_ANY_SIZE && d->name && by_name(s, z, d) < 0)
                 return fc_fail(e, FUSEC_MISSING_INPUT,
                                "the size %.*s of %.*s is not known\n  help: %.*s=1000 gives it",
-                               (int)d->name_len, d->name, (int)s->inputs[i].name_len,
-                               s->inputs[i].name, (int)d->name_len, d->name);
+                               (int)d->name_len, d->name, (int)in->name_len, in->name,
+                               (int)d->name_len, d->name);
         }
     for (size_t i = 0; i < t->syms.len; i++)
         if (t->syms.at[i].kind == FC_SYM_NAMED && !z->known[i])

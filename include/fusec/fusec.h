@@ -28,7 +28,8 @@
  * the text: what was expected, what was found, where. Functions that build expressions do not fail
  * one by one: the first error sticks to the graph, the values made from then on are empty, and
  * fusec_compile, fusec_read, fusec_eval and fusec_graph_status return it. No function aborts,
- * prints or exits.
+ * prints or exits; LLVM and NVRTC, which compile in this process unless fusec_options.compiler
+ * says otherwise, do abort when memory runs out.
  *
  * Ownership. What comes back through a T ** belongs to the caller, who gives it to the T's free
  * function (which takes NULL). Everything else that is returned is borrowed: values live as long as
