@@ -27,11 +27,11 @@ static bool build(shell *sh, const char *classes, const char *options) {
     return sh->code == 0;
 }
 
-static void compile_driver(shell *sh) {
+/* `name`: gpu_driver, of all functions, or gpu_once, of two. */
+static void compile_driver(shell *sh, const char *name) {
     EXPECT_RUN((*sh), 0,
-               CC " -std=gnu99 -O1 -I'%s' -I. '%s/tests/aot/gpu_driver.c' gpu_code.o -o driver -lm "
-                  "-ldl",
-               FUSEC_SOURCE_DIR, FUSEC_SOURCE_DIR);
+               CC " -std=gnu99 -O1 -I'%s' -I. '%s/tests/aot/%s.c' gpu_code.o -o driver -lm -ldl",
+               FUSEC_SOURCE_DIR, FUSEC_SOURCE_DIR, name);
 }
 
 static void next_to_the_processor(const char *classes) {
@@ -39,7 +39,7 @@ static void next_to_the_processor(const char *classes) {
     if (!fake_can_execute()) FC_SKIP("kernels can't run on this host");
     OPEN(sh);
     if (build(&sh, classes, "gpu.fuse --prefix gpu_code --arch x86-64,sm_90")) {
-        compile_driver(&sh);
+        compile_driver(&sh, "gpu_driver");
         EXPECT_RUN(sh, 0, RUN "./driver >out.txt || { cat out.txt >&2; exit 1; }");
         EXPECT_RUN(sh, 0, "cat out.txt");
         FC_EXPECT_TRUE(strstr(sh.out, " calls, 0 wrong") != NULL);
@@ -52,7 +52,7 @@ FC_TEST(aot_cuda, usual_sizes_have_code_of_their_own) {
     FC_TAKE_ONE_OF(2);
     OPEN(sh);
     if (build(&sh, "", "gpu.fuse --prefix gpu_code --arch x86-64,sm_90")) {
-        compile_driver(&sh);
+        compile_driver(&sh, "gpu_driver");
         EXPECT_RUN(sh, 0, "LD_LIBRARY_PATH=. ./driver sizes | sed 1d");
         FC_EXPECT_STREQ(sh.out, "256 calls, 0 plain\n");
     }
@@ -110,6 +110,8 @@ FC_TEST(aot_cuda, the_header_is_c99_and_cxx) {
 
 /* ---- what is not there, and what fails ------------------------------------------------------- */
 
+#define ONCE "gpu.fuse --entry stored,twice --prefix gpu_code --arch x86-64,"
+
 static void expect_lines(shell *sh, const char *environment, const char *mode, const char *want) {
     EXPECT_RUN((*sh), 0, "%s LD_LIBRARY_PATH=. ./driver %s | sed -n '/^open\\|^call/p'",
                environment, mode);
@@ -133,8 +135,8 @@ FC_TEST(aot_cuda, failures) {
         {"FAKE_CUDA_FAIL=cuLaunchKernel:1:1", "once", "open 0 \ncall 5 cuLaunchKernel: made to"},
         {"FAKE_CUDA_FAIL=cuMemsetD8Async:1:1", "once", "open 0 \ncall 5 cuMemsetD8Async: made to"}};
     OPEN(sh);
-    if (build(&sh, "1", "gpu.fuse --prefix gpu_code --arch x86-64,sm_90")) {
-        compile_driver(&sh);
+    if (build(&sh, "1", ONCE "sm_90")) {
+        compile_driver(&sh, "gpu_once");
         for (size_t i = 0; i < FC_COUNT(cases); i++)
             expect_lines(&sh, cases[i].environment, cases[i].mode, cases[i].want);
         EXPECT_RUN(sh, 0, "rm libcuda.so.1 && LD_LIBRARY_PATH=. ./driver open");
@@ -156,10 +158,9 @@ FC_TEST(aot_cuda, the_code_for_the_gpu_is_chosen) {
     OPEN(sh);
     for (size_t i = 0; i < FC_COUNT(cases); i++) {
         char options[200];
-        snprintf(options, sizeof options, "gpu.fuse --prefix gpu_code --arch x86-64,%s",
-                 cases[i].arch);
+        snprintf(options, sizeof options, ONCE "%s", cases[i].arch);
         if (!build(&sh, "0", options)) break;
-        compile_driver(&sh);
+        compile_driver(&sh, "gpu_once");
         expect_lines(&sh, "", "once",
                      cases[i].runs ? "open 0 \ncall 0 \n"
                                    : "open 4 there is no code for sm_90 in the object");

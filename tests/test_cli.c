@@ -57,20 +57,18 @@ static const struct {
      "  help: did you mean --emit?\n"},
 };
 
-static void run_gallery(void *arg) {
-    size_t i = (size_t)(uintptr_t)arg;
+FC_TEST(cli_gallery, messages) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "%s", make_inputs);
-    if (*gallery[i].file) shell_write(&sh, gallery[i].file, gallery[i].text);
-    EXPECT_RUN(sh, gallery[i].code, "%s", gallery[i].command);
-    FC_EXPECT_STREQ(sh.err, gallery[i].err);
-    FC_EXPECT_STREQ(sh.out, "");
+    for (size_t i = 0; i < sizeof gallery / sizeof gallery[0]; i++) {
+        FC_TRACE("%s", gallery[i].name);
+        if (*gallery[i].file) shell_write(&sh, gallery[i].file, gallery[i].text);
+        EXPECT_RUN(sh, gallery[i].code, "%s", gallery[i].command);
+        FC_EXPECT_STREQ(sh.err, gallery[i].err);
+        FC_EXPECT_STREQ(sh.out, "");
+        FC_UNTRACE();
+    }
     shell_close(&sh);
-}
-
-FC_REGISTER(gallery) {
-    for (size_t i = 0; i < sizeof gallery / sizeof gallery[0]; i++)
-        FC_ADD_TEST("cli_gallery", gallery[i].name, run_gallery, i);
 }
 
 FC_TEST(cli_gallery, no_gpu) {
@@ -202,27 +200,23 @@ static const struct {
     {5, "fusec -e x x=1 -d cuda:15", "--device cuda:15, but "},
 };
 
-static void run_failure(void *arg) {
-    size_t i = (size_t)(uintptr_t)arg;
+/* One folder for all: what fails writes nothing there. */
+FC_TEST(cli, failures) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "%s", make_inputs);
     shell_write(&sh, "ok.fuse", "export def f(x: f32[n]) -> f32[n] = x\n");
     shell_write(&sh, "bad.fuse", "export def f(x: f32[n]) -> f32[n] = x +\n");
     shell_write(&sh, "sorts.fuse", "export def f(x: f32[n]) -> f32[n] = sort(x)\n");
-    EXPECT_RUN(sh, failures[i].code, "%s", failures[i].command);
-    FC_EXPECT_CONTAINS(sh.err, failures[i].part);
-    FC_EXPECT_STREQ(sh.out, "");
-    EXPECT_RUN(sh, 0, "ls -a | grep '[.]tmp$' || true");
-    FC_EXPECT_STREQ(sh.out, "");
-    shell_close(&sh);
-}
-
-FC_REGISTER(failures) {
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "case_%02zu_exit_%d", i, failures[i].code);
-        FC_ADD_TEST("cli_failures", name, run_failure, i);
+        FC_TRACE("%s", failures[i].command);
+        EXPECT_RUN(sh, failures[i].code, "%s", failures[i].command);
+        FC_EXPECT_CONTAINS(sh.err, failures[i].part);
+        FC_EXPECT_STREQ(sh.out, "");
+        EXPECT_RUN(sh, 0, "ls -a | grep '[.]tmp$' || true");
+        FC_EXPECT_STREQ(sh.out, "");
+        FC_UNTRACE();
     }
+    shell_close(&sh);
 }
 
 FC_TEST(cli, errors_as_json) {

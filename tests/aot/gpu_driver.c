@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gpu_driver.c - calls the functions of the object that test_aot_cuda.c builds, on the processor
  * and on the GPU of a fake driver: the bits have to be equal, for sizes of many classes and arrays
- * that begin anywhere. With "open" or "once" it does one thing, and says what came of it. With
- * "large" it runs on a real GPU, too, whose sizes are larger. */
+ * that begin anywhere. With "large" it runs on a real GPU, too, whose sizes are larger. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -189,22 +188,6 @@ static void codes(void) {
     gpu_delete(x), gpu_delete(i), gpu_delete(scratch);
 }
 
-/* One open, one call, and the same again. */
-static int once(void) {
-    float *x = gpu_new(4 * 256);
-    void *scratch = gpu_new(1 << 16);
-    const int opened = gpu_code_cuda_open(&cuda);
-    printf("open %d %s\n", opened, gpu_code_cuda_message());
-    for (int i = 0; !opened && i < 2; i++) {
-        int r = gpu_code_stored_cuda(cuda, stream, 4, 0, x, (int64_t *)x, x, x, scratch);
-        if (!r) r = gpu_code_twice_cuda(cuda, stream, 4, x, x, scratch);
-        printf("call %d %s\n", r, gpu_code_cuda_message());
-    }
-    gpu_code_cuda_close(cuda);
-    gpu_delete(x), gpu_delete(scratch);
-    return 0;
-}
-
 /* Sizes that many have: which of these calls find no code of their own. Nothing runs. */
 static int usual_sizes(fake_cuda *control) {
     static const int64_t rows[] = {1024, 8192, 16384, 65536},
@@ -238,13 +221,8 @@ int main(int argc, char **argv) {
     void *symbol = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_cuda_control");
     fake_cuda *(*find)(void);
     memcpy(&find, &symbol, sizeof find);
-    if (argc > 1 && !strcmp(argv[1], "open")) {
-        printf("open %d %s\n", gpu_code_cuda_open(&cuda), gpu_code_cuda_message());
-        return 0;
-    }
     if (gpu_start(&stream)) return 2;
     if (argc > 1 && !strcmp(argv[1], "sizes")) return symbol ? usual_sizes(find()) : 2;
-    if (argc > 1 && !strcmp(argv[1], "once")) return once();
     const int large = argc > 1 && !strcmp(argv[1], "large");
     if ((!symbol && !large) || gpu_code_cuda_open(&cuda)) {
         printf("%s\n", gpu_code_cuda_message());
