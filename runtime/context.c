@@ -305,7 +305,8 @@ fusec_status fc_context_memory(fc_context *c, fc_device *d, fc_stream s, size_t 
 
 fc_diskcache *fc_context_disk(fc_context *c) {
     pthread_mutex_lock(&c->lock);
-    if (!c->disk_tried) {
+    const bool first = !c->disk_tried;
+    if (first) {
         c->disk_tried = true;
         const fc_config *f = &c->config;
         bool off = f->cache_dir && !*f->cache_dir;
@@ -313,5 +314,7 @@ fc_diskcache *fc_context_disk(fc_context *c) {
         if (!off) c->disk = fc_diskcache_open(&c->config.alloc, &dirs, 0);
     }
     pthread_mutex_unlock(&c->lock);
+    const char *why = first && c->disk ? fc_diskcache_why(c->disk) : NULL;
+    if (why) fc_log(c, 1, "kernels are not kept on disk: %s", why);
     return c->disk;
 }

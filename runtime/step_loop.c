@@ -164,11 +164,11 @@ typedef struct rounds {
     const fc_step *s;
     const fc_plan_body *body;
     const loop_bound *l;
-    fc_tensor *in, *out;      /* of `most` rounds */
+    fc_tensor *in, *out;      /* of COUNTED rounds */
     void **now;               /* where each carried value is */
     int64_t first;            /* number of the first round */
     uint64_t n, done;         /* rounds that may be made, and were */
-    uint32_t most;            /* rounds that are launched together, at most; 1: there is no graph */
+    bool single;              /* there is no graph, and will be none */
     fc_ready *series[2];      /* that this call has taken or made */
     int64_t counter[COUNTED]; /* of the rounds that are made */
     uint64_t *scalars;        /* captured scalars, by the body's input */
@@ -206,7 +206,7 @@ static fusec_status set_inputs(rounds *x, fc_error *e) {
         FC_TRY(fc_step_scalar(x->c, in->number, &x->scalars[i], e));
         x->in[i].data = &x->scalars[i];
     }
-    for (uint32_t k = 1; k < x->most; k++) memcpy(x->in + k * nin, x->in, nin * sizeof *x->in);
+    for (uint32_t k = 1; k < COUNTED; k++) memcpy(x->in + k * nin, x->in, nin * sizeof *x->in);
     return FUSEC_OK;
 }
 
@@ -293,11 +293,11 @@ static void need_series(rounds *x, uint32_t n, fc_ready **at) {
     *at = NULL;
     if (!are_aligned(x, n, align) ||
         fc_bound_get(body, nin, x->in, x->l->ndims, x->l->dims, align, FC_ANY_CODE, &b, NULL)) {
-        x->most = 1;
+        x->single = true;
         return;
     }
     if (!b->quick) *at = fc_series_make(body, b, n, nin, x->in, nout, x->out);
-    if (!b->quick && !*at) x->most = 1;
+    if (!b->quick && !*at) x->single = true;
     fc_bound_release(body, b);
 }
 
@@ -317,7 +317,7 @@ static fusec_status some_rounds(rounds *x, uint32_t n, fc_error *e) {
 
 static void take_series(rounds *x) {
     loop_bound *l = x->c->b->steps[x->c->step].loop;
-    for (int i = 0; i < 2 && x->most > 1; i++) x->series[i] = atomic_exchange(&l->series[i], NULL);
+    for (int i = 0; i < 2 && !x->single; i++) x->series[i] = atomic_exchange(&l->series[i], NULL);
 }
 
 static void put_series(rounds *x) {
@@ -367,7 +367,7 @@ static fusec_status note_last(const rounds *x, fc_error *e) {
 /* Whether the next rounds are launched together. */
 static bool together_ahead(const rounds *x) {
     const uint64_t limit = x->c->p->max_rounds, n = FC_WATCH_EVERY;
-    return x->most > 1 && x->l->ahead >= n && x->done >= SINGLE && x->done % n == 0 &&
+    return !x->single && x->l->ahead >= n && x->done >= SINGLE && x->done % n == 0 &&
            x->n - x->done >= n && (!limit || limit - x->done >= n);
 }
 
@@ -428,7 +428,7 @@ static fusec_status all_rounds(rounds *x, fc_error *e) {
         if (!yes) break;
         if (most && x->body->loop.condition && x->done >= most) return too_many(x, e);
         FC_TRY(poll(x, e));
-        const bool some = x->most > 1 && !x->body->loop.condition && x->n - x->done >= COUNTED &&
+        const bool some = !x->single && !x->body->loop.condition && x->n - x->done >= COUNTED &&
                           (x->series[0] || x->done >= SINGLE);
         FC_TRY(some ? some_rounds(x, COUNTED, e) : round_of(x, e));
     }
@@ -464,11 +464,11 @@ fusec_status fc_loop_run(const fc_step_call *c, fc_error *e) {
     rounds x = {
         .c = c, .s = s, .body = c->p->plan->bodies.at[s->body], .l = c->b->steps[c->step].loop};
     const uint32_t nin = x.body->nin, nout = outputs_of(&x);
-    x.most = fc_series_possible(x.l->body, c->stream) ? COUNTED : 1;
+    x.single = !fc_series_possible(x.l->body, c->stream);
     fc_arena arena;
     fc_arena_init(&arena, c->p->alloc);
-    x.in = fc_arena_alloc(&arena, (x.most * nin + 1) * sizeof *x.in);
-    x.out = fc_arena_alloc(&arena, (x.most * nout + 1) * sizeof *x.out);
+    x.in = fc_arena_alloc(&arena, (COUNTED * nin + 1) * sizeof *x.in);
+    x.out = fc_arena_alloc(&arena, (COUNTED * nout + 1) * sizeof *x.out);
     x.now = fc_arena_alloc(&arena, (nout + 1) * sizeof *x.now);
     x.scalars = fc_arena_alloc(&arena, (nin + 1) * sizeof *x.scalars);
     fusec_status r = x.in && x.out && x.now && x.scalars ? FUSEC_OK : fc_oom(e);

@@ -150,32 +150,18 @@ static void entry_of(const char *text, char out[FC_TRACE_NAME]) {
 /* ---- functions of a device ----------------------------------------------------------------------
  */
 
-static fusec_status upload(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,
-                           fc_error *e) {
-    traced *x = of(d);
-    const double begin = fc_trace_now(x->t);
-    const fusec_status st = x->real->upload(d, s, dst, src, bytes, e);
-    add(x->t, "copy", "to the device", begin, (int64_t)bytes);
-    return st;
-}
-
-static fusec_status download(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,
-                             fc_error *e) {
-    traced *x = of(d);
-    const double begin = fc_trace_now(x->t);
-    const fusec_status st = x->real->download(d, s, dst, src, bytes, e);
-    add(x->t, "copy", "from the device", begin, (int64_t)bytes);
-    return st;
-}
-
-static fusec_status copy(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,
-                         fc_error *e) {
-    traced *x = of(d);
-    const double begin = fc_trace_now(x->t);
-    const fusec_status st = x->real->copy(d, s, dst, src, bytes, e);
-    add(x->t, "copy", "on the device", begin, (int64_t)bytes);
-    return st;
-}
+#define COPY(fn, name)                                                                             \
+    static fusec_status fn(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,    \
+                           fc_error *e) {                                                          \
+        traced *x = of(d);                                                                         \
+        const double begin = fc_trace_now(x->t);                                                   \
+        const fusec_status st = x->real->fn(d, s, dst, src, bytes, e);                             \
+        add(x->t, "copy", name, begin, (int64_t)bytes);                                            \
+        return st;                                                                                 \
+    }
+COPY(upload, "to the device")
+COPY(download, "from the device")
+COPY(copy, "on the device")
 
 static fusec_status sync(fc_device *d, fc_stream s, fc_error *e) {
     traced *x = of(d);

@@ -3,6 +3,7 @@
  * what goes back; arrays with a function that releases them; the stream that functions of the
  * caller get. On the hosts and behind the fake driver. */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -274,4 +275,35 @@ FC_TEST(capi_memory, functions_get_a_stream) {
     fusec_graph_free(g);
     fusec_context_free(ctx);
     fake_machine_close(&m);
+}
+
+/* ---- where kernels are kept ------------------------------------------------------------------ */
+
+static void keep_last(void *user, const char *line) {
+    if (strstr(line, "on disk")) snprintf(user, 300, "%s", line);
+}
+
+/* A folder for kernels that can't be used is no error, and the log says why. */
+FC_TEST(capi_memory, an_unusable_folder_is_logged) {
+    char line[300] = "";
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    fusec_context *c = NULL;
+    o.device = "cpu";
+    o.cache_dir = "/proc/nowhere/at/all";
+    o.log = keep_last;
+    o.log_user = line;
+    setenv("FUSEC_DEBUG", "1", 1);
+    const fusec_status s = fusec_context_new(&o, &c);
+    unsetenv("FUSEC_DEBUG");
+    if (s == FUSEC_NO_LLVM) FC_SKIP("%s", fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(s, fusec_message(NULL));
+    fusec_graph *g = NULL;
+    float out[1];
+    FC_ASSERT_OK_TEXT(fusec_graph_new(c, &g), fusec_message(c));
+    fusec_value v = fusec_add(fusec_const(g, FUSEC_F32, 1), fusec_const(g, FUSEC_F32, 2));
+    FC_EXPECT_OK_TEXT(fusec_read(v, out, sizeof out), fusec_message(c));
+    FC_EXPECT_TRUE(out[0] == 3);
+    FC_EXPECT_CONTAINS(line, "kernels are not kept on disk: /proc/nowhere");
+    fusec_graph_free(g);
+    fusec_context_free(c);
 }

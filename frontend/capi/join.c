@@ -142,24 +142,23 @@ static fusec_graph *two_nodes(const char *what, fusec_value v, fusec_value index
     return g;
 }
 
-fusec_value fusec_take(fusec_value v, fusec_value index, int axis) {
+static fusec_value take(const char *what, fusec_value v, fusec_value index, int axis, bool along) {
     uint32_t at;
     fusec_value failed;
-    fusec_graph *g = two_nodes("fusec_take", v, index, &failed);
+    fusec_graph *g = two_nodes(what, v, index, &failed);
     if (!g) return failed;
-    if (!fc_take_axis(g, "fusec_take", v.node, axis, 0, &at)) return fc_value(g, FC_NONODE);
+    if (!fc_take_axis(g, what, v.node, axis, 0, &at)) return fc_value(g, FC_NONODE);
     const fc_node i = fc_build_check(&g->ir, index.node, fc_axis(&g->ir, v.node, at));
-    return fc_value(g, fc_build_gather(&g->ir, v.node, i, at, false));
+    return fc_value(g, along ? fc_build_take(&g->ir, v.node, i, at)
+                             : fc_build_gather(&g->ir, v.node, i, at, false));
+}
+
+fusec_value fusec_take(fusec_value v, fusec_value index, int axis) {
+    return take("fusec_take", v, index, axis, false);
 }
 
 fusec_value fusec_take_along(fusec_value v, fusec_value index, int axis) {
-    uint32_t at;
-    fusec_value failed;
-    fusec_graph *g = two_nodes("fusec_take_along", v, index, &failed);
-    if (!g) return failed;
-    if (!fc_take_axis(g, "fusec_take_along", v.node, axis, 0, &at)) return fc_value(g, FC_NONODE);
-    const fc_node i = fc_build_check(&g->ir, index.node, fc_axis(&g->ir, v.node, at));
-    return fc_value(g, fc_build_take(&g->ir, v.node, i, at));
+    return take("fusec_take_along", v, index, axis, true);
 }
 
 static const fc_op put_rows[] = {FC_OP_NONE, FC_OP_sum, FC_OP_min, FC_OP_max, FC_OP_any, FC_OP_all};

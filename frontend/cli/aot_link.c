@@ -37,6 +37,13 @@ static fusec_status arg(work *w, fc_error *e, const char *fmt, ...) {
     return copy && fc_push(w->a->alloc, &w->args, copy) ? FUSEC_OK : fc_oom(e);
 }
 
+/* Several; one that begins with / is a file of the folder. */
+static fusec_status args(work *w, const char *const *list, fc_error *e) {
+    for (; *list; list++) FC_TRY(arg(w, e, "%s%s", **list == '/' ? w->folder : "", *list));
+    return FUSEC_OK;
+}
+#define ARGS(...) args(w, (const char *const[]){__VA_ARGS__, NULL}, e)
+
 /* What the command has to say goes to standard error. */
 static fusec_status run(work *w, fc_error *e) {
     pid_t pid;
@@ -105,58 +112,38 @@ static fusec_status write_all(work *w, fc_error *e) {
 /* Kernels and constants first: names of rows mean the run time's functions there, and there only.
  */
 static fusec_status join_code(work *w, fc_error *e) {
-    FC_TRY(arg(w, e, "ld"));
-    FC_TRY(arg(w, e, "-r"));
-    FC_TRY(arg(w, e, "-o"));
-    FC_TRY(arg(w, e, "%s/code.o", w->folder));
+    FC_TRY(ARGS("ld", "-r", "-o", "/code.o"));
     for (size_t i = 0; i < w->a->objects.len; i++) FC_TRY(arg(w, e, "%s/%zu.o", w->folder, i));
     FC_TRY(run(w, e));
     FC_TRY(arg(w, e, "objcopy"));
     FC_TRY(arg(w, e, "--redefine-syms=%s/rows", w->folder));
-    FC_TRY(arg(w, e, "%s/code.o", w->folder));
+    FC_TRY(ARGS("/code.o"));
     return run(w, e);
 }
 
 static fusec_status join_all(work *w, fc_error *e) {
-    FC_TRY(arg(w, e, "ld"));
-    FC_TRY(arg(w, e, "-r"));
-    FC_TRY(arg(w, e, "--gc-sections"));
+    FC_TRY(ARGS("ld", "-r", "--gc-sections"));
     for (size_t i = 0; i < w->a->names.len; i++) FC_TRY(arg(w, e, "-u%s", w->a->names.at[i]));
-    FC_TRY(arg(w, e, "-o"));
-    FC_TRY(arg(w, e, "%s/all.o", w->folder));
-    FC_TRY(arg(w, e, "%s/code.o", w->folder));
-    FC_TRY(arg(w, e, "%s/runtime.a", w->folder));
+    FC_TRY(ARGS("-o", "/all.o", "/code.o", "/runtime.a"));
     FC_TRY(run(w, e));
     FC_TRY(arg(w, e, "objcopy"));
     FC_TRY(arg(w, e, "--keep-global-symbols=%s/names", w->folder));
-    FC_TRY(arg(w, e, "--strip-unneeded"));
-    FC_TRY(arg(w, e, "--remove-section=.comment"));
-    FC_TRY(arg(w, e, "%s/all.o", w->folder));
+    FC_TRY(ARGS("--strip-unneeded", "--remove-section=.comment", "/all.o"));
     return run(w, e);
 }
 
 static fusec_status join_static(work *w, fc_error *e) {
-    FC_TRY(arg(w, e, "ar"));
-    FC_TRY(arg(w, e, "rcsD"));
-    FC_TRY(arg(w, e, "%s/all.a", w->folder));
-    FC_TRY(arg(w, e, "%s/all.o", w->folder));
+    FC_TRY(ARGS("ar", "rcsD", "/all.a", "/all.o"));
     return run(w, e);
 }
 
 /* libc and libm by the names that they have where nothing is developed. */
 static fusec_status join_shared(work *w, fc_error *e) {
-    FC_TRY(arg(w, e, "ld"));
-    FC_TRY(arg(w, e, "-shared"));
+    FC_TRY(ARGS("ld", "-shared", "-znoexecstack", "-zrelro", "-znow"));
     FC_TRY(arg(w, e, "-soname=lib%s.so", w->a->prefix));
-    FC_TRY(arg(w, e, "-znoexecstack"));
-    FC_TRY(arg(w, e, "-zrelro"));
-    FC_TRY(arg(w, e, "-znow"));
-    FC_TRY(arg(w, e, "-o"));
-    FC_TRY(arg(w, e, "%s/all.so", w->folder));
-    FC_TRY(arg(w, e, "%s/all.o", w->folder));
-    FC_TRY(arg(w, e, "-l:libm.so.6"));
+    FC_TRY(ARGS("-o", "/all.so", "/all.o", "-l:libm.so.6"));
     if (w->a->ngpus) FC_TRY(arg(w, e, "-l:libdl.so.2"));
-    FC_TRY(arg(w, e, "-l:libc.so.6"));
+    FC_TRY(ARGS("-l:libc.so.6"));
     return run(w, e);
 }
 

@@ -154,7 +154,7 @@ static fusec_status parse_raw(fc_cli_input *in, const char *p, fc_error *e) {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *s, size_t n, const char *end) {
+bool fc_ends_with(const char *s, size_t n, const char *end) {
     size_t k = strlen(end);
     if (n <= k) return false;
     for (size_t i = 0; i < k; i++) {
@@ -166,14 +166,15 @@ static bool ends_with(const char *s, size_t n, const char *end) {
 }
 
 bool fc_arrow_is(const char *p, size_t n) {
-    return ends_with(p, n, ".arrow") || ends_with(p, n, ".arrows") || ends_with(p, n, ".feather");
+    return fc_ends_with(p, n, ".arrow") || fc_ends_with(p, n, ".arrows") ||
+           fc_ends_with(p, n, ".feather");
 }
 
 static fusec_status parse_file(fc_cli_input *in, fc_error *e) {
     const char *p = in->value, *colon = strrchr(p, ':');
     size_t n = strlen(p);
     in->kind = FC_INPUT_NPY;
-    if (colon && ends_with(p, (size_t)(colon - p), ".npz")) {
+    if (colon && fc_ends_with(p, (size_t)(colon - p), ".npz")) {
         in->kind = FC_INPUT_NPZ;
         n = (size_t)(colon - p);
         in->key = fc_strdup(in->alloc, colon + 1);
@@ -183,11 +184,11 @@ static fusec_status parse_file(fc_cli_input *in, fc_error *e) {
         n = (size_t)(colon - p);
         in->key = fc_strdup(in->alloc, colon + 1);
         if (!in->key) return fc_oom(e);
-    } else if (ends_with(p, n, ".b2nd") || fc_arrow_is(p, n)) {
+    } else if (fc_ends_with(p, n, ".b2nd") || fc_arrow_is(p, n)) {
         in->kind = FC_INPUT_STORE;
-    } else if (ends_with(p, n, ".npz")) {
+    } else if (fc_ends_with(p, n, ".npz")) {
         in->kind = FC_INPUT_NPZ;
-    } else if (ends_with(p, n, ".png")) {
+    } else if (fc_ends_with(p, n, ".png")) {
         in->kind = FC_INPUT_PNG;
     }
     in->path = fc_malloc(in->alloc, n + 1);
@@ -274,7 +275,7 @@ static fusec_status open_store(fc_cli_input *in, fc_error *e) {
     const size_t n = strlen(in->path);
     if (fc_arrow_is(in->path, n))
         return fc_arrow_open(&in->reader, in->alloc, in->path, in->key, &in->header, e);
-    return (ends_with(in->path, n, ".b2nd") ? fc_b2nd_open : fc_zarr_open)(
+    return (fc_ends_with(in->path, n, ".b2nd") ? fc_b2nd_open : fc_zarr_open)(
         &in->reader, in->alloc, in->path, &in->header, e);
 }
 

@@ -85,4 +85,7 @@ void fc_input_close(fc_cli_input *in);
 /* "a.npy", "a.npz:key", "standard input", "x=2.5": how a message calls the value. */
 const char *fc_input_shown(const fc_cli_input *in, char *buf, size_t size);
 
+/* Of a name of n characters; whatever the case of its letters. */
+bool fc_ends_with(const char *s, size_t n, const char *end);
+
 #endif

@@ -15,14 +15,7 @@
 #include "frontend/cli/zarr.h"
 
 static bool ends_with(const char *s, const char *end) {
-    size_t n = strlen(s), k = strlen(end);
-    if (n <= k) return false;
-    for (size_t i = 0; i < k; i++) {
-        char c = s[n - k + i];
-        if (c >= 'A' && c <= 'Z') c = (char)(c - 'A' + 'a');
-        if (c != end[i]) return false;
-    }
-    return true;
+    return fc_ends_with(s, strlen(s), end);
 }
 
 static bool is_array_file(const char *s) { /* of one result, its elements in order */

@@ -472,6 +472,8 @@ void fc_c_next_round(fc_checker *c, fc_call *f);
 /* ---- check_launch.c: loops whose body stands in the graph once ---- */
 /* The names of the body that are carried become holes, and so does the counter. */
 void fc_c_launch(fc_checker *c, fc_call *f, fc_loop *l);
+/* Whether a value can be the condition of a loop. */
+bool fc_c_is_condition(fc_checker *c, const fc_expr *e, const fc_value *v);
 void fc_c_launch_condition(fc_checker *c, fc_call *f, fc_loop *l, const fc_value *v);
 void fc_c_end_launch(fc_checker *c, fc_call *f, fc_loop *l);
 /* After the first round: whether the body had better stand once. */

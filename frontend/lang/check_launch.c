@@ -141,12 +141,7 @@ static bool make_mask(fc_checker *c, fc_loop *l, fc_node n) {
 
 void fc_c_launch_condition(fc_checker *c, fc_call *f, fc_loop *l, const fc_value *v) {
     const fc_expr *e = l->stmt->cond;
-    bool good = v->kind != FC_V_UNKNOWN && fc_c_operand(c, e, v);
-    if (good && fc_v_dtype(c, v) != FUSEC_BOOL) {
-        fc_c_error(c, FUSEC_NOT_BOOL, e->at, "%s is %s, and a condition is bool",
-                   fc_c_quote(c, e->at), fc_c_value_type(c, v));
-        good = false;
-    }
+    bool good = fc_c_is_condition(c, e, v);
     fc_node n = good ? fc_c_strong(c, e, v) : FC_NONODE;
     if (n != FC_NONODE && !fc_rank(c->g, n))
         l->condition = n;

@@ -159,15 +159,18 @@ void fc_c_begin_loop(fc_checker *c, fc_call *f) {
     fc_c_begin(c, f, f->stmt->lo);
 }
 
+bool fc_c_is_condition(fc_checker *c, const fc_expr *e, const fc_value *v) {
+    if (v->kind == FC_V_UNKNOWN || !fc_c_operand(c, e, v)) return false;
+    if (fc_v_dtype(c, v) == FUSEC_BOOL) return true;
+    fc_c_error(c, FUSEC_NOT_BOOL, e->at, "%s is %s, and a condition is bool", fc_c_quote(c, e->at),
+               fc_c_value_type(c, v));
+    return false;
+}
+
 static void take_condition(fc_checker *c, fc_call *f, const fc_value *v) {
     fc_loop *l = &f->loops.at[f->loops.len - 1];
     const fc_expr *e = l->stmt->cond;
-    bool good = v->kind != FC_V_UNKNOWN && fc_c_operand(c, e, v);
-    if (good && fc_v_dtype(c, v) != FUSEC_BOOL) {
-        fc_c_error(c, FUSEC_NOT_BOOL, e->at, "%s is %s, and a condition is bool",
-                   fc_c_quote(c, e->at), fc_c_value_type(c, v));
-        good = false;
-    }
+    const bool good = fc_c_is_condition(c, e, v);
     if (!good || (v->kind == FC_V_BOOL && !v->truth)) {
         fc_c_end_loop(c, f, good);
         return;

@@ -89,7 +89,8 @@ typedef struct fusec_options {
     size_t size; /* sizeof(fusec_options): lets later versions add fields */
     /* "auto" (CUDA if it works, else CPU, else interpreter), "cpu", "cuda", "cuda:1", "interp" */
     const char *device;
-    /* For compiled kernels; default $XDG_CACHE_HOME/fusec, "" for no disk cache. */
+    /* For compiled kernels; default $XDG_CACHE_HOME/fusec, "" for no disk cache. A folder that can't
+     * be used is no error: kernels are not kept, and `log` gets the reason. */
     const char *cache_dir;
     int threads;   /* of the CPU device; default: what the process may use */
     unsigned mode; /* FUSEC_MODE_*: licences to round differently; default strict */
