@@ -371,87 +371,93 @@ static void print_fold(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
         fc_str_printf(out, "%s0x%llx", i > 3 ? ", " : " ", (unsigned long long)v[i]);
 }
 
+static void print_const(const fc_ninfo *n, fc_str *out) {
+    const fusec_dtype t = (fusec_dtype)n->dtype;
+    fc_str_char(out, ' ');
+    if (fc_is_float(t))
+        fc_str_double(out, fc_const_value(t, n->attr), t != FUSEC_F64);
+    else if (t == FUSEC_U64)
+        fc_str_printf(out, "%llu", (unsigned long long)n->attr);
+    else
+        fc_str_printf(out, "%lld", (long long)fc_const_value(t, n->attr));
+}
+
+static void print_slices(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
+    const int64_t *v = fc_list_at(g, (fc_list)n->attr);
+    for (uint32_t i = 0; i < fc_list_len(g, (fc_list)n->attr) / 3; i++) {
+        fc_str_add(out, i ? ", " : " [");
+        fc_dim_print(&g->dims, (fc_dim)v[3 * i], out);
+        fc_str_printf(out, ":%lld:", (long long)v[3 * i + 1]);
+        fc_dim_print(&g->dims, (fc_dim)v[3 * i + 2], out);
+    }
+    fc_str_char(out, ']');
+}
+
+/* Of a permutation or a reduction, with the latter's tree. */
+static void print_axes(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
+    static const char *const trees[] = {" outer", " inner", " dot"};
+    for (uint32_t i = 0; i < fc_list_len(g, (fc_list)n->attr); i++)
+        fc_str_printf(out, "%s%lld", i ? ", " : " (",
+                      (long long)fc_list_at(g, (fc_list)n->attr)[i]);
+    fc_str_char(out, ')');
+    if (fc_is_reduction(n->op))
+        fc_str_add(out, n->axis_kind <= FC_TREE_DOT ? trees[n->axis_kind] : " ?");
+}
+
+static void print_scan(const fc_ninfo *n, fc_str *out) {
+    const fc_scan s = fc_scan_of(n);
+    fc_str_printf(out, " %s axis %u%s", fc_ops[s.op].name, s.axis, s.exclusive ? " exclusive" : "");
+}
+
+static void print_scatter(const fc_ninfo *n, fc_str *out) {
+    const fc_scatter s = fc_scatter_of(n);
+    fc_str_printf(out, " %s axis %u%s%s", s.op ? fc_ops[s.op].name : "set", s.axis,
+                  s.unique ? " unique" : "", n->flags & FC_NODE_INSIDE ? " inside" : "");
+}
+
 static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
+    static const char *const casts[] = {
+        [FC_CAST_STOP] = " stop", [FC_CAST_SEED] = " seed", [FC_CAST_CUSTOM] = " custom"};
+    const unsigned long long attr = n->attr;
     switch (n->op) {
-    case FC_OP_CONST:
-        fc_str_char(out, ' ');
-        if (fc_is_float((fusec_dtype)n->dtype))
-            fc_str_double(out, fc_const_value((fusec_dtype)n->dtype, n->attr),
-                          n->dtype != FUSEC_F64);
-        else if (n->dtype == FUSEC_U64)
-            fc_str_printf(out, "%llu", (unsigned long long)n->attr);
-        else
-            fc_str_printf(out, "%lld", (long long)fc_const_value((fusec_dtype)n->dtype, n->attr));
-        break;
+    case FC_OP_CONST: print_const(n, out); break;
     case FC_OP_DIM:
         fc_str_char(out, ' ');
-        fc_dim_print(&g->dims, (fc_dim)n->attr, out);
+        fc_dim_print(&g->dims, (fc_dim)attr, out);
         break;
     case FC_OP_EXTERN: fc_str_printf(out, " %s", fc_extern_of(n)->name); break;
-    case FC_OP_PART: fc_str_add(out, n->attr ? " imag" : " real"); break;
-    case FC_OP_INPUT: fc_str_printf(out, " %s", g->inputs.at[n->attr].name); break;
+    case FC_OP_PART: fc_str_add(out, attr ? " imag" : " real"); break;
+    case FC_OP_INPUT: fc_str_printf(out, " %s", g->inputs.at[attr].name); break;
     case FC_OP_CAST:
-        if (FC_CAST_KIND(n->attr) == FC_CAST_STOP) fc_str_add(out, " stop");
-        if (FC_CAST_KIND(n->attr) == FC_CAST_SEED) fc_str_add(out, " seed");
-        if (FC_CAST_KIND(n->attr) == FC_CAST_CUSTOM) fc_str_add(out, " custom");
+        if (FC_CAST_KIND(attr) < FC_COUNT(casts) && casts[FC_CAST_KIND(attr)])
+            fc_str_add(out, casts[FC_CAST_KIND(attr)]);
         break;
     case FC_OP_FFT:
-        fc_str_printf(out, "%s%s", n->attr & 1 ? " inverse" : "", n->attr & 2 ? " real" : "");
+        fc_str_printf(out, "%s%s", attr & 1 ? " inverse" : "", attr & 2 ? " real" : "");
         break;
     case FC_OP_HOLE:
     case FC_OP_RESULT: fc_print_body_attr(n, out); break;
-    case FC_OP_IOTA: fc_str_printf(out, " axis %llu", (unsigned long long)n->attr); break;
-    case FC_OP_SLICE: {
-        const int64_t *v = fc_list_at(g, (fc_list)n->attr);
-        for (uint32_t i = 0; i < fc_list_len(g, (fc_list)n->attr) / 3; i++) {
-            fc_str_add(out, i ? ", " : " [");
-            fc_dim_print(&g->dims, (fc_dim)v[3 * i], out);
-            fc_str_printf(out, ":%lld:", (long long)v[3 * i + 1]);
-            fc_dim_print(&g->dims, (fc_dim)v[3 * i + 2], out);
-        }
-        fc_str_char(out, ']');
-        break;
-    }
+    case FC_OP_IOTA: fc_str_printf(out, " axis %llu", attr); break;
+    case FC_OP_SLICE: print_slices(g, n, out); break;
     case FC_OP_VIEW: print_view(g, n, out); break;
     case FC_OP_TAKE:
-        fc_str_printf(out, " axis %llu%s", (unsigned long long)n->attr,
-                      n->flags & FC_NODE_INSIDE ? " inside" : "");
+        fc_str_printf(out, " axis %llu%s", attr, n->flags & FC_NODE_INSIDE ? " inside" : "");
         break;
     case FC_OP_SCATTER:
-    case FC_OP_UPDATE: {
-        const fc_scatter s = fc_scatter_of(n);
-        fc_str_printf(out, " %s axis %u%s%s", s.op ? fc_ops[s.op].name : "set", s.axis,
-                      s.unique ? " unique" : "", n->flags & FC_NODE_INSIDE ? " inside" : "");
-        break;
-    }
+    case FC_OP_UPDATE: print_scatter(n, out); break;
     case FC_OP_CHECK:
         fc_str_add(out, " in ");
         fc_dim_print(&g->dims, fc_check_size(g, n), out);
         break;
-    case FC_OP_SCAN: {
-        const fc_scan s = fc_scan_of(n);
-        fc_str_printf(out, " %s axis %u%s", fc_ops[s.op].name, s.axis,
-                      s.exclusive ? " exclusive" : "");
-        break;
-    }
-    case FC_OP_SLOT: fc_str_printf(out, " %llu", (unsigned long long)n->attr); break;
+    case FC_OP_SCAN: print_scan(n, out); break;
+    case FC_OP_SLOT: fc_str_printf(out, " %llu", attr); break;
     case FC_OP_FOLD: print_fold(g, n, out); break;
     case FC_OP_ROUNDS:
-        fc_str_printf(out, " %llu of %llu%s", (unsigned long long)n->attr & 0xff,
-                      (unsigned long long)(n->attr >> 8) & 0xff,
-                      n->attr >> 16 & 1 ? " while" : "");
+        fc_str_printf(out, " %llu of %llu%s", attr & 0xff, attr >> 8 & 0xff,
+                      attr >> 16 & 1 ? " while" : "");
         break;
-    case FC_OP_PERMUTE:
     default:
-        if (n->op != FC_OP_PERMUTE && !fc_is_reduction(n->op)) break;
-        for (uint32_t i = 0; i < fc_list_len(g, (fc_list)n->attr); i++)
-            fc_str_printf(out, "%s%lld", i ? ", " : " (",
-                          (long long)fc_list_at(g, (fc_list)n->attr)[i]);
-        fc_str_char(out, ')');
-        if (fc_is_reduction(n->op)) {
-            static const char *const trees[] = {" outer", " inner", " dot"};
-            fc_str_add(out, n->axis_kind <= FC_TREE_DOT ? trees[n->axis_kind] : " ?");
-        }
+        if (n->op == FC_OP_PERMUTE || fc_is_reduction(n->op)) print_axes(g, n, out);
     }
 }
 

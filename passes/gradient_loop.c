@@ -406,24 +406,70 @@ static void store_reads(rounding *r, const building *b, uint32_t at, const bool 
 
 enum { MOST_READS = MOST / 4 };
 
-static bool all_rounds(rounding *r, fc_g_shares *out) {
+/* What the loop is made of, of values in a round going backwards: those of what it carries, of what
+ * stands outside, of what it reads, then the indices of these. */
+static bool build_rounds(rounding *r, const fc_node *root, building *b, bool *any) {
     looping *l = &r->l;
     fc_grad_ctx *c = l->c;
     fc_graph *g = c->g;
-    bool read[MOST], counter, any[MOST_READS] = {false};
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (!l->active[i]) continue;
+        const fc_node v = *root++;
+        if (r->flows[i])
+            carry(b, whole(c, r->at[i], l->o.hole[i]), r->arrives[i], whole(c, v, l->o.hole[i]));
+    }
+    for (uint32_t i = 0; i < l->outside.len; i++) {
+        const fc_node x = l->outside.at[i], v = *root++;
+        if (v == FC_NONODE) continue;
+        const fc_node sum = hole_for(c, x);
+        carry(b, whole(c, FC_NONODE, x), sum, op2(g, FC_OP_add, sum, whole(c, v, x)));
+    }
+    const size_t nread = r->reads.len;
+    for (size_t i = 0; i < nread; i++) {
+        any[i] = root[i] != FC_NONODE;
+        if (!any[i]) continue;
+        fc_dim shape[FC_MAX_RANK];
+        const uint32_t rank = fc_g_shape(g, r->reads.at[i], shape);
+        collect(b, fc_build_broadcast(g, root[nread + i], rank, shape));
+        collect(b, whole(c, root[i], r->reads.at[i]));
+    }
+    return !(b->p.ncarried + b->p.ncollected) || fc_build_loop(g, &b->p, b->out);
+}
+
+/* What comes out of it goes to the starts, to what stands outside, and to what is read. */
+static void share_rounds(rounding *r, const fc_node *outside, const building *b, const bool *any,
+                         fc_g_shares *out) {
+    looping *l = &r->l;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->active[i] && r->flows[i]) fc_g_share(l->c, out, l->o.v.start[i], b->out[at++]);
+    for (uint32_t i = 0; i < l->outside.len; i++)
+        if (outside[i] != FC_NONODE) fc_g_share(l->c, out, l->outside.at[i], b->out[at++]);
+    store_reads(r, b, at, any, out);
+}
+
+/* Which of what is carried is read, and whether that of all rounds has to be kept for it. */
+static bool find_collected(rounding *r, bool *read, bool *collects) {
+    looping *l = &r->l;
+    bool counter;
+    if (!find_read(r, read, &counter)) return false;
+    for (uint32_t i = 0; i < l->n; i++) counter |= read[i];
+    *collects = counter || l->ncollected || r->reads.len;
+    if (!*collects || (is_size(l->c->g, l->o.v.first) && is_size(l->c->g, l->o.v.end))) return true;
+    fc_g_fail(l->c, l->loop,
+              "how many rounds it makes is a value, and reverse mode keeps what each began "
+              "with; count them by a size or a number, or take jvp()");
+    return false;
+}
+
+static bool all_rounds(rounding *r, fc_g_shares *out) {
+    looping *l = &r->l;
+    fc_graph *g = l->c->g;
+    bool read[MOST], collects, any[MOST_READS] = {false};
     fc_node path[MOST];
     building b;
     standing s = {{0}, {0}};
-    if (!find_read(r, read, &counter)) return false;
-    for (uint32_t i = 0; i < l->n; i++) counter |= read[i];
-    const bool collects = counter || l->ncollected || r->reads.len;
-    if (collects && (!is_size(g, l->o.v.first) || !is_size(g, l->o.v.end))) {
-        fc_g_fail(c, l->loop,
-                  "how many rounds it makes is a value, and reverse mode keeps what each began "
-                  "with; count them by a size or a number, or take jvp()");
-        return false;
-    }
-    if (!collect_rounds(r, read, path)) return false;
+    if (!find_collected(r, read, &collects) || !collect_rounds(r, read, path)) return false;
     const fc_node back = fc_build_hole(g, FUSEC_I64, 0, NULL);
     if (collects) stand_ins(r, read, path, back, &s);
     node_vec root = {0};
@@ -438,36 +484,9 @@ static bool all_rounds(rounding *r, fc_g_shares *out) {
     begin_building(&b, l);
     b.p.counter = back;
     b.p.condition = FC_NONODE;
-    uint32_t k = 0;
-    const uint32_t nread = (uint32_t)r->reads.len, nout = (uint32_t)l->outside.len;
-    for (uint32_t i = 0; ok && i < l->n; i++) {
-        if (!l->active[i]) continue;
-        if (r->flows[i])
-            carry(&b, whole(c, r->at[i], l->o.hole[i]), r->arrives[i],
-                  whole(c, root.at[k], l->o.hole[i]));
-        k++;
-    }
-    for (uint32_t i = 0; ok && i < nout; i++, k++) {
-        if (root.at[k] == FC_NONODE) continue;
-        const fc_node x = l->outside.at[i], sum = hole_for(c, x);
-        carry(&b, whole(c, FC_NONODE, x), sum, op2(g, FC_OP_add, sum, whole(c, root.at[k], x)));
-    }
-    for (uint32_t i = 0; ok && i < nread; i++, k++) {
-        any[i] = root.at[k] != FC_NONODE;
-        if (!any[i]) continue;
-        fc_dim shape[FC_MAX_RANK];
-        const uint32_t rank = fc_g_shape(g, r->reads.at[i], shape);
-        collect(&b, fc_build_broadcast(g, root.at[r->x.len + i], rank, shape));
-        collect(&b, whole(c, root.at[k], r->reads.at[i]));
-    }
-    if (ok && b.p.ncarried + b.p.ncollected) ok = fc_build_loop(g, &b.p, b.out);
-    uint32_t at = 0;
-    for (uint32_t i = 0; ok && i < l->n; i++)
-        if (l->active[i] && r->flows[i]) fc_g_share(c, out, l->o.v.start[i], b.out[at++]);
-    k = (uint32_t)(r->x.len - nread - nout);
-    for (uint32_t i = 0; ok && i < nout; i++)
-        if (root.at[k + i] != FC_NONODE) fc_g_share(c, out, l->outside.at[i], b.out[at++]);
-    if (ok) store_reads(r, &b, at, any, out);
+    ok = ok && build_rounds(r, root.at, &b, any);
+    const size_t outside = r->x.len - r->reads.len - l->outside.len;
+    if (ok) share_rounds(r, root.at + outside, &b, any, out);
     fc_vec_free(g->alloc, &s.from);
     fc_vec_free(g->alloc, &s.to);
     fc_vec_free(g->alloc, &root);

@@ -227,62 +227,72 @@ static void turns_of_rows(fc_cuda_walk *w, const fc_loop *n) {
     }
 }
 
+static void open_row_of_thread(fc_cuda_text *t, const fc_loop *n) {
+    const unsigned step = n->step;
+    if (n->way == FC_LOOP_SPREAD) {
+        fc_cuda_line(t, "for (ix l = c; l < c + %d && l < count; l += %u) {", FC_LANES, step);
+        return;
+    }
+    if (step == FC_CHUNK) {
+        fc_cuda_line(t, "for (ix c = 0; c < count; c += %u) {", step);
+        return;
+    }
+    fc_cuda_line(t, "#pragma unroll 1");
+    if (step == FC_LANES)
+        fc_cuda_line(t, "for (ix k = l; k < c + %d && k < count; k += %u) {", FC_CHUNK, step);
+    else
+        fc_cuda_line(t, "for (ix k = 0; k < count; k += %u) {", step);
+}
+
+static void open_runs_of_scan(fc_cuda_text *t, unsigned step) {
+    if (step == 1) { /* what the next elements read is on its way */
+        fc_cuda_line(t, "#pragma unroll %d", FC_RUN / 2);
+        fc_cuda_line(t, "for (ix k = begin; k < end; k++) {");
+        return;
+    }
+    fc_cuda_line(t, "for (unsigned int n = 0; (ix)n * %u < count; n++) {", step);
+    if (step != FC_RUN) return;
+    fc_cuda_line(t, "const ix begin = (ix)n * %d;", FC_RUN);
+    fc_cuda_line(t, "const ix end = begin + %d < count ? begin + %d : count;", FC_RUN, FC_RUN);
+}
+
+static void open_runs_of_columns(fc_cuda_walk *w, const fc_loop *n) {
+    fc_cuda_text *t = &w->in.g->t;
+    if (w->o.full) {
+        fc_cuda_line(t, n->count <= 2 ? "#pragma unroll" : "#pragma unroll 1");
+        fc_cuda_line(t, "for (unsigned int n = 0; n < %u; n++) {", (unsigned)n->count);
+        fc_cuda_line(t, "const ix i = begin + (ix)n * %u;", n->step);
+    } else {
+        fc_cuda_line(t, "#pragma unroll 1");
+        fc_cuda_line(t, "for (ix i = begin; i < end; i += %u) {", n->step);
+    }
+    fc_cuda_line(t, w->o.turned ? "const ix c = i + (ix)(lane / %u * %d);" : "const ix c = i;",
+                 w->o.x, fc_run_of(w->in.g->k));
+}
+
+/* Whole chunks first, then the rest, or all alike. */
+static void open_chunks(fc_cuda_text *t, const fc_loop *n) {
+    if (n->way == FC_LOOP_REST) {
+        fc_cuda_line(t, "if (c < end) {");
+        return;
+    }
+    if (n->way == FC_LOOP_WHOLE) fc_cuda_line(t, "ix c = begin;");
+    fc_cuda_line(t, "#pragma unroll 1");
+    if (n->way == FC_LOOP_WHOLE)
+        fc_cuda_line(t, "for (; c + %u <= end; c += %u) {", n->step, n->step);
+    else
+        fc_cuda_line(t, "for (ix c = begin; c < end; c += %u) {", n->step);
+}
+
 static void open_serial(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_text *t = &w->in.g->t;
-    const unsigned step = n->step;
     switch (w->in.g->cls->cuda.kind) {
-    case FC_CUDA_THREAD:
-        if (n->way == FC_LOOP_SPREAD) {
-            fc_cuda_line(t, "for (ix l = c; l < c + %d && l < count; l += %u) {", FC_LANES, step);
-        } else if (step == FC_CHUNK) {
-            fc_cuda_line(t, "for (ix c = 0; c < count; c += %u) {", step);
-        } else {
-            fc_cuda_line(t, "#pragma unroll 1");
-            if (step == FC_LANES)
-                fc_cuda_line(t, "for (ix k = l; k < c + %d && k < count; k += %u) {", FC_CHUNK,
-                             step);
-            else
-                fc_cuda_line(t, "for (ix k = 0; k < count; k += %u) {", step);
-        }
-        break;
-    case FC_CUDA_SCAN:
-        if (step == 1) { /* what the next elements read is on its way */
-            fc_cuda_line(t, "#pragma unroll %d", FC_RUN / 2);
-            fc_cuda_line(t, "for (ix k = begin; k < end; k++) {");
-            break;
-        }
-        fc_cuda_line(t, "for (unsigned int n = 0; (ix)n * %u < count; n++) {", step);
-        if (step == FC_RUN) {
-            fc_cuda_line(t, "const ix begin = (ix)n * %d;", FC_RUN);
-            fc_cuda_line(t, "const ix end = begin + %d < count ? begin + %d : count;", FC_RUN,
-                         FC_RUN);
-        }
-        break;
-    case FC_CUDA_OUTER:
-        if (w->o.full) {
-            fc_cuda_line(t, n->count <= 2 ? "#pragma unroll" : "#pragma unroll 1");
-            fc_cuda_line(t, "for (unsigned int n = 0; n < %u; n++) {", (unsigned)n->count);
-            fc_cuda_line(t, "const ix i = begin + (ix)n * %u;", step);
-        } else {
-            fc_cuda_line(t, "#pragma unroll 1");
-            fc_cuda_line(t, "for (ix i = begin; i < end; i += %u) {", step);
-        }
-        fc_cuda_line(t, w->o.turned ? "const ix c = i + (ix)(lane / %u * %d);" : "const ix c = i;",
-                     w->o.x, fc_run_of(w->in.g->k));
-        break;
+    case FC_CUDA_THREAD: open_row_of_thread(t, n); break;
+    case FC_CUDA_SCAN: open_runs_of_scan(t, n->step); break;
+    case FC_CUDA_OUTER: open_runs_of_columns(w, n); break;
     case FC_CUDA_RING:
     case FC_CUDA_CLUSTER: fc_ring_begin_chunks(w, n); break;
-    default:
-        if (n->way == FC_LOOP_REST) {
-            fc_cuda_line(t, "if (c < end) {");
-            break;
-        }
-        if (n->way == FC_LOOP_WHOLE) fc_cuda_line(t, "ix c = begin;");
-        fc_cuda_line(t, "#pragma unroll 1");
-        if (n->way == FC_LOOP_WHOLE)
-            fc_cuda_line(t, "for (; c + %u <= end; c += %u) {", step, step);
-        else
-            fc_cuda_line(t, "for (ix c = begin; c < end; c += %u) {", step);
+    default: open_chunks(t, n);
     }
 }
 
