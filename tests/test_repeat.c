@@ -162,7 +162,11 @@ FC_TEST(repeat, many_rows) {
 FC_TEST(repeat, long_rows) {
     on_all_devices(3, 300001, false);
 }
+/* Which only a GPU has. */
 FC_TEST(repeat, rows_of_clusters) {
+    fusec_context *ctx = capi_device("cuda");
+    if (!ctx) FC_SKIP("no GPU");
+    fusec_context_free(ctx);
     on_all_devices(140, 50257, false);
 }
 
