@@ -61,8 +61,7 @@ static void maker(fc_device *d, fc_str *out) {
     cpu_device *c = (cpu_device *)d;
     const bool any = there_is_llvm(c);
     const char *slash = strrchr(c->llvm_path, '/');
-    if (any)
-        fc_str_printf(out, "%s %lld", slash ? slash + 1 : c->llvm_path, c->llvm_size);
+    if (any) fc_str_printf(out, "%s %lld", slash ? slash + 1 : c->llvm_path, c->llvm_size);
 }
 
 static fusec_status need_llvm(cpu_device *c, fc_error *e) {
@@ -153,21 +152,8 @@ static fusec_status launch(fc_device *d, fc_stream s, void *code, const fc_class
 }
 
 static const fc_device_ops ops = {
-    .alloc = fc_host_alloc,
-    .free = fc_host_free,
-    .upload = fc_host_copy,
-    .download = fc_host_copy,
-    .copy = fc_host_copy,
-    .zero = fc_host_zero,
-    .sync = fc_host_sync,
-    .salt = salt,
-    .maker = maker,
-    .compile = compile,
-    .load = load,
-    .unload = unload,
-    .launch = launch,
-    .launch_all = fc_host_launch_all,
-    .time = fc_host_time,
+    FC_HOST_OPS,  .salt = salt,     .maker = maker,   .compile = compile,
+    .load = load, .unload = unload, .launch = launch,
 };
 
 static void close_device(fc_device *d) {

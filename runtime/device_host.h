@@ -29,6 +29,11 @@ fusec_status fc_host_launch_all(fc_device *d, fc_stream s, const fc_prepared *l,
 fusec_status fc_host_time(fc_device *d, fc_stream s, void *code, const fc_class *c,
                           const fc_launch *l, const int64_t *params, uint32_t words, int repeats,
                           double *seconds, fc_error *e);
+/* The fields of an fc_device_ops that are the same. */
+#define FC_HOST_OPS                                                                                \
+    .alloc = fc_host_alloc, .free = fc_host_free, .upload = fc_host_copy,                          \
+    .download = fc_host_copy, .copy = fc_host_copy, .zero = fc_host_zero, .sync = fc_host_sync,    \
+    .launch_all = fc_host_launch_all, .time = fc_host_time
 bool fc_host_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total);
 bool fc_host_memory_stats(fc_device *d, fc_memory_stats *out);
 fusec_status fc_host_trim(fc_device *d, uint64_t keep, fc_error *e);

@@ -49,27 +49,16 @@ static fusec_status launch(fc_device *d, fc_stream s, void *code, const fc_class
 }
 
 static const fc_device_ops ops = {
-    .alloc = fc_host_alloc,
-    .free = fc_host_free,
-    .upload = fc_host_copy,
-    .download = fc_host_copy,
-    .copy = fc_host_copy,
-    .zero = fc_host_zero,
-    .sync = fc_host_sync,
-    .salt = salt,
-    .compile = compile,
-    .load = load,
-    .unload = unload,
-    .launch = launch,
-    .launch_all = fc_host_launch_all,
-    .time = fc_host_time,
+    FC_HOST_OPS, .salt = salt, .compile = compile, .load = load, .unload = unload, .launch = launch,
 };
 
 static void close_device(fc_device *d) {
     fc_host_close((fc_host_device *)d);
 }
-static const struct fc_device_hooks hooks = {.close = close_device, .memory = fc_host_memory,
-    .memory_stats = fc_host_memory_stats, .trim = fc_host_trim};
+static const struct fc_device_hooks hooks = {.close = close_device,
+                                             .memory = fc_host_memory,
+                                             .memory_stats = fc_host_memory_stats,
+                                             .trim = fc_host_trim};
 
 fusec_status fc_device_open_interp(const fc_alloc *a, int threads, fc_device **out, fc_error *e) {
     fc_host_device *h = fc_calloc(a, 1, sizeof *h);

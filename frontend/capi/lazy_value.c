@@ -117,10 +117,8 @@ fusec_status fusec_lazy_from(fusec_context *c, const fusec_tensor *t, void (*rel
     return FUSEC_OK;
 }
 
-static fusec_status number(const char *what, fusec_context *c, fusec_dtype t, uint64_t bits,
-                           fusec_lazy **out) {
+static fusec_status number(fusec_context *c, fusec_dtype t, uint64_t bits, fusec_lazy **out) {
     fusec_lazy *v = new_value(c, FC_OP_CONST, t, 0, NULL, 0);
-    (void)what;
     if (!v) return no_memory();
     v->bits = bits;
     *out = v;
@@ -138,7 +136,7 @@ fusec_status fusec_lazy_number(fusec_context *c, fusec_dtype t, double v, fusec_
     const fusec_dtype real = fc_is_complex(t) ? fc_part_dtype(t) : t;
     const uint64_t state = fc_float_enter(), bits = fc_const_bits(real, v);
     fc_float_leave(state);
-    return number("fusec_lazy_number", c, t, bits, out);
+    return number(c, t, bits, out);
 }
 
 fusec_status fusec_lazy_integer(fusec_context *c, fusec_dtype t, int64_t v, fusec_lazy **out) {
@@ -147,7 +145,7 @@ fusec_status fusec_lazy_integer(fusec_context *c, fusec_dtype t, int64_t v, fuse
     const fusec_dtype real = fc_is_complex(t) ? fc_part_dtype(t) : t;
     const uint64_t state = fc_float_enter(), bits = fc_const_int(real, v);
     fc_float_leave(state);
-    return number("fusec_lazy_integer", c, t, bits, out);
+    return number(c, t, bits, out);
 }
 
 fusec_status fusec_lazy_scalar(fusec_context *c, fusec_dtype t, const void *element,
@@ -158,7 +156,7 @@ fusec_status fusec_lazy_scalar(fusec_context *c, fusec_dtype t, const void *elem
     if (!element || (unsigned)t >= FC_DTYPE_ALL)
         return fc_report_text(FUSEC_INVALID, "fusec_lazy_scalar: the element is NULL");
     memcpy(bits, element, fc_dtypes[t].bytes);
-    FC_TRY(number("fusec_lazy_scalar", c, t, t == FUSEC_BOOL ? bits[0] != 0 : bits[0], out));
+    FC_TRY(number(c, t, t == FUSEC_BOOL ? bits[0] != 0 : bits[0], out));
     (*out)->more = bits[1];
     return FUSEC_OK;
 }

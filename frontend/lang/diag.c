@@ -88,23 +88,17 @@ fc_diag *fc_diag_error(fc_diags *ds, fusec_status code, const fc_source *src, fc
     return d;
 }
 
-fc_diag *fc_diag_warning(fc_diags *ds, const char *slug, const fc_source *src, fc_range at,
-                         const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    fc_diag *d = add(ds, FC_WARNING, FUSEC_OK, slug, src, at, fmt, ap);
-    va_end(ap);
-    return d;
-}
-
-fc_diag *fc_diag_note(fc_diags *ds, const char *slug, const fc_source *src, fc_range at,
-                      const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    fc_diag *d = add(ds, FC_NOTE, FUSEC_OK, slug, src, at, fmt, ap);
-    va_end(ap);
-    return d;
-}
+#define SAY(name, severity)                                                                        \
+    fc_diag *name(fc_diags *ds, const char *slug, const fc_source *src, fc_range at,               \
+                  const char *fmt, ...) {                                                          \
+        va_list ap;                                                                                \
+        va_start(ap, fmt);                                                                         \
+        fc_diag *d = add(ds, severity, FUSEC_OK, slug, src, at, fmt, ap);                          \
+        va_end(ap);                                                                                \
+        return d;                                                                                  \
+    }
+SAY(fc_diag_warning, FC_WARNING)
+SAY(fc_diag_note, FC_NOTE)
 
 fc_diag *fc_diag_from(fc_diags *ds, const fc_error *e) {
     if (e->code == FUSEC_OUT_OF_MEMORY && !e->message[0]) {
