@@ -678,6 +678,7 @@ static void build_widths(fc_kernel *k, fc_dimtab *t, const fc_dim *size) {
 }
 
 FC_TEST(cuda_emit, nvrtc_accepts_clusters) {
+    if (FC_SANITIZED) FC_SKIP("NVRTC is not instrumented");
     static const char *const samples[] = {"softmax", "shares", "normalize_inner"};
     static const int64_t size[] = {50257, 65536};
     fc_nvrtc *nvrtc = NULL;
@@ -701,6 +702,7 @@ FC_TEST(cuda_emit, nvrtc_accepts_clusters) {
 }
 
 FC_TEST(cuda_emit, nvrtc_accepts_large_streams) {
+    if (FC_SANITIZED) FC_SKIP("NVRTC is not instrumented");
     static const struct {
         void (*build)(fc_kernel *, fc_dimtab *, const fc_dim *);
         const char *sample;
@@ -757,6 +759,7 @@ FC_TEST(cuda_emit, wide_accesses_where_they_fit) {
 /* Of arrays as they are, turned ones, and operands that are made: by groups of warps, and flat ones
  * whose warps fetch or multiply. */
 FC_TEST(cuda_emit, nvrtc_accepts_products_of_sm_90) {
+    if (FC_SANITIZED) FC_SKIP("NVRTC is not instrumented");
     static const char *const names[] = {"product_halves", "product_halves_turned",
                                         "product_halves_across", "product_halves_made",
                                         "product_halves_made_turned"};
