@@ -121,6 +121,8 @@ enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
     X(copied) /* map: a task updates copies of the arrays, which have at most so many elements */  \
     X(joined) /* map: the lanes go over the last two axes, which arrays walk as one: moves along   \
                  the outer one say what does not */                                                \
+    X(channels) /* joined: so many elements of the inner axis; some loads are the same for all of  \
+                   them, or for all places along the outer one */                                  \
     X(tiles)  /* loads that lie along `tile_axis` go through transposed tiles */                   \
     X(tile_axis)                                                                                   \
     X(narrow)        /* inner: rows are so short that the lanes are neighbouring rows */           \

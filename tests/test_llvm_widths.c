@@ -133,6 +133,33 @@ FC_TEST(llvm_widths, channels) {
     }
 }
 
+/* Pixels of few channels, and what there is one of for each pixel or each channel. */
+FC_TEST(llvm_widths, pixels_and_channels) {
+    static const struct {
+        const char *text;
+        fusec_dtype dtype, other;
+        int64_t rows, pixels, channels;
+    } cases[] = {{"x*m[:, :, None]", FUSEC_F32, FUSEC_F32, 1, 1000, 3},
+                 {"x + m[:, :, None]*c", FUSEC_U8, FUSEC_U8, 3, 333, 3},
+                 {"x*2 + where(m[:, :, None], x, 1)", FUSEC_F64, FUSEC_BOOL, 2, 70, 4},
+                 {"x - m[:, :, None]*c", FUSEC_I64, FUSEC_I64, 5, 67, 2},
+                 {"f32(x)*m[:, :, None]", FUSEC_I8, FUSEC_BF16, 1, 4099, 3},
+                 {"x + c", FUSEC_BF16, FUSEC_F32, 7, 9, 4},
+                 {"x[:, 1:]*m[:, :-1, None]", FUSEC_F32, FUSEC_F32, 4, 130, 3}};
+    for (size_t i = 0; i < FC_COUNT(cases); i++) {
+        const fusec_dtype of_channel =
+            cases[i].other == FUSEC_BOOL ? cases[i].dtype : cases[i].other;
+        width_check c = {.text = cases[i].text, .n = 1, .fill = width_plain, .skew = {8, 4}};
+        c.in[0] = (width_input){
+            "x", cases[i].dtype, 3, {cases[i].rows, cases[i].pixels, cases[i].channels}};
+        if (strstr(c.text, "m["))
+            c.in[c.n++] = (width_input){"m", cases[i].other, 2, {cases[i].rows, cases[i].pixels}};
+        if (strstr(c.text, " c") || strstr(c.text, "*c"))
+            c.in[c.n++] = (width_input){"c", of_channel, 1, {cases[i].channels}};
+        width_run_check(&c);
+    }
+}
+
 FC_TEST(llvm_widths, short_rows) {
     static const char *const texts[] = {
         "sum(x, axis=1)", "(argmax(x, axis=1), max(x, axis=1))", "var(x, axis=1)",

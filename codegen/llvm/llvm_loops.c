@@ -95,7 +95,12 @@ static void map(fc_ll *f) {
     fc_ll_prepare_inside(f);
     unsigned turns = fc_ll_is_light(f->k) && !f->k->updates.len ? 4 : 1;
     if (f->has_inside) turns = fc_ll_inside_turns(f);
-    fc_loop *v = vectors(f, lanes, f->has_inside ? FC_LOOP_PARTS : FC_LOOP_ALIGNED, turns);
+    if (f->cls->llvm.channels) turns = f->cls->llvm.channels;
+    fc_loop *v = vectors(f, lanes,
+                         f->has_inside           ? FC_LOOP_PARTS
+                         : f->cls->llvm.channels ? FC_LOOP_PLAIN
+                                                 : FC_LOOP_ALIGNED,
+                         turns);
     v->end = (uint8_t)end;
     v->ahead = f->cls->llvm.ahead ? FC_LOOP_SOON : FC_LOOP_NOT_AHEAD;
     elements(f);

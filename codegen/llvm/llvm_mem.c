@@ -21,6 +21,7 @@ typedef struct place {
     const char *first;  /* i64: element of lane 0 */
     const char *stride; /* i64, for FC_MOVE_ANY */
     const char *lanes;  /* vector of index type: elements of all lanes, instead of the others */
+    bool channels;      /* a vector of elements of which each is for several lanes; see there */
 } place;
 
 static const char *index_type(const fc_ll *f) {
@@ -113,8 +114,17 @@ static bool walks_as_one(const fc_ll *f, uint32_t a) {
     return inner == FC_MOVE_ZERO ? outer == FC_MOVE_ZERO : outer == FC_MOVE_ONE;
 }
 
+/* Whether this is one of the vectors of a turn that begins at a pixel, and takes as many of them as
+ * it has lanes. */
+static bool in_turn_of_channels(const fc_ll *f) {
+    const unsigned channels = f->cls->llvm.channels;
+    return channels && f->turns == channels && f->V >= channels && !f->mask;
+}
+
 static place find(fc_ll *f, uint32_t a) {
     place p = {.move = fc_class_move(f->cls, a, f->lane_axis)};
+    p.channels = f->cls->llvm.joined && !walks_as_one(f, a) && in_turn_of_channels(f);
+    if (p.channels) return p;
     if (f->cls->llvm.joined && !walks_as_one(f, a)) {
         p.lanes = joined_lanes(f, a);
         return p;
@@ -286,8 +296,36 @@ static const char *load_part(fc_ll *f, uint32_t a, const place *p) {
     return fc_ll_phi(f, fc_ll_stored(f, f->k->accesses.at[a].dtype, f->V), all, from, part, other);
 }
 
+/* The first n lanes of a vector. */
+static const char *first_lanes(fc_ll *f, unsigned n) {
+    const char *text = "";
+    for (unsigned l = 0; l < f->V; l++)
+        text = fc_ll_fmt(f, "%s%si1 %s", text, l ? ", " : "", l < n ? "true" : "false");
+    return fc_ll_fmt(f, "<%s>", text);
+}
+
+/* What there is one of for each pixel of the turn, or for each channel: lane l of vector t of the
+ * turn is element t*V + l of its pixels side by side. */
+static const char *load_channels(fc_ll *f, uint32_t a) {
+    const unsigned channels = f->cls->llvm.channels, before = f->turn * f->V;
+    const bool of_pixel = fc_class_move(f->cls, a, f->lane_axis) == FC_MOVE_ZERO;
+    const char *type = fc_ll_stored(f, f->k->accesses.at[a].dtype, f->V), *at = f->base[a],
+               *lanes = "";
+    if (of_pixel) {
+        const char *first = fc_ll_bin(f, "sub", f->x, fc_ll_fmt(f, "%u", before));
+        at = fc_ll_bin(f, "add", at, fc_ll_bin(f, "udiv", first, fc_ll_fmt(f, "%u", channels)));
+    }
+    const char *v = load_stored(f, a, at, of_pixel ? NULL : first_lanes(f, channels));
+    for (unsigned l = before; l < before + f->V; l++)
+        lanes = fc_ll_fmt(f, "%s%si32 %u", lanes, l > before ? ", " : "",
+                          of_pixel ? l / channels : l % channels);
+    return fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> <%s>", type, v, type, f->V,
+                     lanes);
+}
+
 static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
     const fusec_dtype t = f->k->accesses.at[a].dtype;
+    if (p->channels) return load_channels(f, a);
     if (fc_ll_is_couple(f, a) && !p->lanes) return load_part(f, a, p);
     if (p->lanes || p->move == FC_MOVE_ANY) return gather(f, a, p);
     if (f->whole) return load_either(f, a, p, fc_ll_stored(f, t, f->V));
@@ -323,7 +361,7 @@ const char *fc_ll_load(fc_ll *f, uint32_t access, unsigned W) {
     if (W > 1 && f->tile && f->tile[access]) return load_tile(f, access);
     place p = {.first = NULL};
     if (W > 1) p = find(f, access);
-    if (W > 1 && (p.lanes || p.move != FC_MOVE_ZERO))
+    if (W > 1 && (p.lanes || p.channels || p.move != FC_MOVE_ZERO))
         return fc_ll_unpack(f, t, W, load_vector(f, access, &p));
     const char *at = pointer(f, access, W == 1 ? row_offset(f, access) : p.first);
     const char *v = fc_ll_unpack(

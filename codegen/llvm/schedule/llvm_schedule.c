@@ -297,12 +297,36 @@ static bool walks_as_one(const fc_nest *n, uint32_t a) {
     return fc_magnitude(inner) <= 1 && s[n->np - 2] == inner * n->extent[n->np - 1];
 }
 
-/* Pixels of few channels, where only indices keep the two axes apart: vectors are filled by
- * several pixels. */
+/* Whether an array has one element for each pixel, or for each channel. */
+static bool is_of_pixels(const fc_kernel *k, const fc_nest *n, uint32_t a) {
+    const int64_t *s = n->stride + (size_t)a * (n->np + n->nr), inner = s[n->np - 1],
+                  outer = s[n->np - 2];
+    return !fc_is_stored(k, a) && !k->accesses.at[a].pair &&
+           ((!inner && outer == 1) || (inner == 1 && !outer));
+}
+
+/* The number of channels, where some loads are of that kind and nothing else keeps the axes apart:
+ * as many vectors as there are channels take as many pixels as a vector has lanes. */
+static unsigned channels_of(const fc_kernel *k, const fc_nest *n) {
+    enum { MOST_CHANNELS = 4 };
+    bool any = false;
+    if (n->extent[n->np - 1] > MOST_CHANNELS || !fc_ll_is_light(k)) return 0;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        if (k->accesses.at[a].buffer == FC_NO_BUFFER) return 0;
+        if (walks_as_one(n, a)) continue;
+        if (!is_of_pixels(k, n, a)) return 0;
+        any = true;
+    }
+    return any ? (unsigned)n->extent[n->np - 1] : 0;
+}
+
+/* Pixels of few channels, where only indices, or what is the same for pixels or channels, keep the
+ * two axes apart: vectors are filled by several pixels. */
 static bool joins_axes(const fc_kernel *k, const fc_nest *n) {
     if (k->schedule != FC_SCHED_MAP || n->np < 2 || k->updates.len) return false;
     if (n->extent[n->np - 1] > FEW_NEIGHBOURS || n->extent[n->np - 2] < FEW_NEIGHBOURS)
         return false;
+    if (channels_of(k, n)) return true;
     for (uint32_t a = 0; a < n->naccess; a++)
         if (k->accesses.at[a].buffer != FC_NO_BUFFER && !walks_as_one(n, a)) return false;
     return true;
@@ -385,7 +409,9 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     } else if (joins_axes(k, n)) {
         move_joined(n, cls, move);
         cls->wide = n->wide;
-        cls->llvm.stream = should_stream(m, k, n, lanes, false, cls->llvm.joined);
+        cls->llvm.channels = (uint16_t)channels_of(k, n);
+        cls->llvm.stream =
+            !cls->llvm.channels && should_stream(m, k, n, lanes, false, cls->llvm.joined);
     } else if (k->schedule == FC_SCHED_MAP && !k->updates.len &&
                find_across(k, n, cls->vector, &across)) {
         cls->llvm.tiles = true;
@@ -435,10 +461,18 @@ static void launch_tiles(const fc_kernel *k, const fc_nest *n, uint32_t across, 
     fc_ll_cut(k, l, n->rows / row / column * blocks, FC_LL_TILE * FC_LL_TILE);
 }
 
+static int64_t multiple_of(int64_t n, int64_t of) {
+    return fc_ceil_div(n, of) * of;
+}
+
+/* Pixels of channels that are whole vectors stay together. */
 static void launch_map(const fc_kernel *k, const fc_nest *n, const fc_class *cls, fc_launch *l) {
-    const int64_t task = task_elements(k), row = row_of(n, cls);
+    const int64_t together = cls->llvm.channels ? cls->llvm.channels * cls->vector : 1;
+    const int64_t task = multiple_of(task_elements(k), together), row = row_of(n, cls);
     if (n->np == 1u + cls->llvm.joined) {
         fc_ll_cut(k, l, n->rows, 1);
+        l->unit = multiple_of(l->unit, together);
+        l->tasks = fc_ceil_div(l->units, l->unit);
         return;
     }
     l->span = row < task ? fc_ll_at_least_one(row) : task;
