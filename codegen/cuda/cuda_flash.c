@@ -25,7 +25,8 @@ enum {
     THREADS = FC_CUDA_THREADS,
     SIDE = FC_FLASH_SIDE,
     BLOCK = FC_FLASH_BLOCK,
-    LEVELS = 22 /* of chunks of 1024 elements, of 2^31 */
+    LEVELS = 22, /* of chunks of 1024 elements, of 2^31 */
+    BATCHES = 64 /* whose tiles of one row come one after the other, if there is a mask */
 };
 #define ONCE UINT_MAX /* in place of a stage: the only walk of a softmax */
 
@@ -175,13 +176,18 @@ static void make_scores(fc_flash_gen *x) {
     fc_cuda_line(t, "}");
 }
 
-/* Opens the loops over columns and parts of them, up to where scores are there. `apart`: parts have
- * accumulators of their own. */
-static void begin_walk(fc_flash_gen *x, bool apart) {
+/* Opens the loop over columns. */
+static void begin_walk(fc_flash_gen *x) {
     fc_cuda_text *t = fc_flash_frame(x);
-    const unsigned stage = fc_flash_stage(x->cls), stages = x->cls->cuda.dot_stages;
     fc_cuda_line(t, "#pragma unroll 1");
     fc_cuda_line(t, "for (ix at = 0; at < columns; at += %d) {", SIDE);
+}
+
+/* What has come is there; opens the loop over parts of it. `apart`: parts have accumulators of
+ * their own. */
+static void begin_parts(fc_flash_gen *x, bool apart) {
+    fc_cuda_text *t = fc_flash_frame(x);
+    const unsigned stage = fc_flash_stage(x->cls), stages = x->cls->cuda.dot_stages;
     fc_cuda_line(t, "fc_group_brought<%u>();", stages - 2);
     fc_cuda_line(t, "__syncthreads();");
     fc_cuda_line(t, "bring();");
@@ -190,8 +196,25 @@ static void begin_walk(fc_flash_gen *x, bool apart) {
     fc_cuda_line(t, apart ? "#pragma unroll" : "#pragma unroll 1");
     fc_cuda_line(t, "for (int part = 0; part < %u; part++) {", parts_of(x));
     fc_cuda_line(t, "const ix mine = at + (ix)(part * %u + lane %% 4 * 2);", SIDE / parts_of(x));
+}
+
+/* The walk with the second product: hidden tiles are left out, or have weights in no time. */
+static void begin_last(fc_flash_gen *x) {
+    fc_cuda_text *t = fc_flash_frame(x);
+    begin_walk(x);
+    if (x->mask.n) fc_cuda_line(t, "const bool away = hidden(at);");
+    if (x->passes) fc_cuda_line(t, "if (!away) {");
+    begin_parts(x, false);
+    fc_cuda_line(t, "unsigned int weights[%u];", scores_of(x) / 2);
+}
+
+static void begin_shown(fc_flash_gen *x) {
+    if (x->mask.n && !x->passes) fc_cuda_line(fc_flash_frame(x), "} else {");
     scores(x);
     make_scores(x);
+}
+static void end_shown(fc_flash_gen *x) {
+    if (x->mask.n && !x->passes) fc_cuda_line(fc_flash_frame(x), "}");
 }
 
 /* ---- reductions between ---------------------------------------------------------------------- */
@@ -237,6 +260,16 @@ static void result(fc_flash_gen *x, unsigned r) {
                      r, r, count);
 }
 
+static void put_accumulators(fc_flash_gen *x, unsigned stage) {
+    const fc_kernel *k = x->j->kernel[1];
+    fc_str *out = fc_flash_frame(x)->out;
+    for (unsigned r = 0; r < k->reductions.len; r++)
+        if (k->reductions.at[r].stage == stage)
+            fc_str_printf(out, in_order(x, r) ? ", w%u[part * %u + i]" : ", w%u[h]", r,
+                          scores_of(x));
+    fc_str_add(out, ");\n");
+}
+
 static void reduce(fc_flash_gen *x, unsigned stage) {
     const fc_kernel *k = x->j->kernel[1];
     fc_cuda_line(fc_flash_frame(x), "{");
@@ -245,19 +278,20 @@ static void reduce(fc_flash_gen *x, unsigned stage) {
     bool apart = false;
     for (unsigned r = 0; r < k->reductions.len; r++)
         apart |= k->reductions.at[r].stage == stage && in_order(x, r);
-    begin_walk(x, apart);
+    begin_walk(x);
+    fc_flash_hide_stage(x, stage);
+    begin_parts(x, apart);
+    scores(x);
+    make_scores(x);
     begin_elements(x, 1);
     fc_cuda_text *t = fc_flash_frame(x);
     fc_cuda_indent(t);
     if (!x->cls->cuda.full) fc_str_add(t->out, "if (here < columns) ");
     fc_str_printf(t->out, "take%u(x[i], own[h], column, h", stage);
-    for (unsigned r = 0; r < k->reductions.len; r++)
-        if (k->reductions.at[r].stage == stage)
-            fc_str_printf(t->out, in_order(x, r) ? ", w%u[part * %u + i]" : ", w%u[h]", r,
-                          scores_of(x));
-    fc_str_add(t->out, ");\n");
+    put_accumulators(x, stage);
     fc_cuda_line(t, "}"); /* elements */
     fc_cuda_line(t, "}"); /* parts */
+    if (x->mask.n) fc_cuda_line(t, "}");
     for (unsigned r = 0; r < k->reductions.len; r++)
         if (k->reductions.at[r].stage == stage && in_order(x, r)) end_chunk(x, r);
     fc_cuda_line(t, "}");
@@ -268,13 +302,16 @@ static void reduce(fc_flash_gen *x, unsigned stage) {
 
 /* ---- the second product ---------------------------------------------------------------------- */
 
-/* What an element is as an operand: `name`(...) of x[i + e], rounded or in its bits. */
-static void put_weight(fc_flash_gen *x, const char *name, unsigned e) {
+/* What an element is as an operand: `name`(...) of x[i + e], rounded or in its bits; a hidden one's
+ * is made of its place. */
+static void put_weight(fc_flash_gen *x, const char *name, unsigned e, bool hidden) {
     fc_str *out = fc_flash_frame(x)->out;
-    const bool bare = x->forms.bare, rounds = x->forms.weights;
+    const bool bare = x->forms.bare || (hidden && x->f.n == 2), rounds = x->forms.weights;
     if (!x->cls->cuda.full) fc_str_printf(out, "here%u < columns ? ", e);
     if (!bare) fc_str_add(out, "left(");
-    if (name)
+    if (hidden)
+        fc_str_printf(out, "%s(own[h], column%u%s)", name, e, x->f.n == 2 ? "" : ", h");
+    else if (name)
         fc_str_printf(out, "%s(x[i + %u], own[h], column%u, h, most, least, near)", name, e, e);
     else
         fc_str_printf(out, "x[i + %u]", e);
@@ -283,7 +320,7 @@ static void put_weight(fc_flash_gen *x, const char *name, unsigned e) {
 }
 
 /* Pairs of weights become registers of the left operand. */
-static void make_weights(fc_flash_gen *x, const char *name) {
+static void make_weights(fc_flash_gen *x, const char *name, bool hidden) {
     const bool rounds = x->forms.weights;
     begin_elements(x, 2);
     fc_cuda_text *t = fc_flash_frame(x);
@@ -292,9 +329,9 @@ static void make_weights(fc_flash_gen *x, const char *name) {
         fc_str_printf(t->out, "weights[i / 2] = fc_%s_pair(", fc_flash_half(x, x->f.n - 1));
     else
         fc_str_add(t->out, "weights[i / 2] = (unsigned int)(unsigned short)(");
-    put_weight(x, name, 0);
+    put_weight(x, name, 0, hidden);
     fc_str_add(t->out, rounds ? ", " : ") | (unsigned int)(unsigned short)(");
-    put_weight(x, name, 1);
+    put_weight(x, name, 1, hidden);
     fc_str_add(t->out, rounds ? ");\n" : ") << 16;\n");
     fc_cuda_line(t, "}");
 }
@@ -366,18 +403,24 @@ static void join_levels(fc_flash_gen *x) {
 static void last_walk(fc_flash_gen *x) {
     fc_cuda_text *t = fc_flash_frame(x);
     const bool divides = x->forms.divides;
-    begin_walk(x, false);
-    fc_cuda_line(t, "unsigned int weights[%u];", scores_of(x) / 2);
+    begin_last(x);
+    if (x->mask.n && !x->passes) {
+        fc_cuda_line(t, "if (away) {");
+        make_weights(x, x->f.n == 3 ? "hidden_weight" : "hidden_left", true);
+    }
+    begin_shown(x);
     fc_cuda_line(t, "unsigned int most = 0, least = ~0u;");
     fc_cuda_line(t, "bool near = true;");
-    make_weights(x, x->f.n == 3 ? "weight" : NULL);
+    make_weights(x, x->f.n == 3 ? "weight" : NULL, false);
     if (divides) {
         fc_cuda_line(t, "if (!near || !fc_near_ones(most, least)) {");
-        make_weights(x, "far_weight");
+        make_weights(x, "far_weight", false);
         fc_cuda_line(t, "}");
     }
+    end_shown(x);
     multiply(x);
     fc_cuda_line(t, "}"); /* parts */
+    if (x->passes) fc_cuda_line(t, "}");
     join_levels(x);
     fc_cuda_line(t, "}");
 }
@@ -405,7 +448,13 @@ static void once(fc_flash_gen *x) {
     fc_cuda_line(t, "float top[2], total[2] = {0, 0}, by[2];");
     fc_cuda_line(t, "part1::red0 w0[2];");
     fc_cuda_line(t, "for (int h = 0; h < 2; h++) w0[h] = part1::red0_start(), top[h] = w0[h].c0;");
-    begin_walk(x, false);
+    begin_last(x);
+    if (x->mask.n && !x->passes) {
+        fc_cuda_line(t, "if (away) {");
+        fc_cuda_line(t, "#pragma unroll");
+        fc_cuda_line(t, "for (int i = 0; i < %u; i++) weights[i] = 0;", scores_of(x) / 2);
+    }
+    begin_shown(x);
     begin_elements(x, 1);
     fc_cuda_line(t, "c[i] = %spower(x[i], own[h], column)%s;", there,
                  *there ? " : fc_minus_inf()" : "");
@@ -419,12 +468,13 @@ static void once(fc_flash_gen *x) {
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int i = 0; i < %u; i++) o[i] *= by[i / 2 %% 2];", sums_of(x));
-    fc_cuda_line(t, "unsigned int weights[%u];", scores_of(x) / 2);
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int i = 0; i < %u; i++) weights[i] = fc_%s_pair(c[2 * i], c[2 * i + 1]);",
                  scores_of(x) / 2, fc_flash_half(x, x->f.n - 1));
+    end_shown(x);
     multiply(x);
-    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "}"); /* parts */
+    if (x->passes) fc_cuda_line(t, "}");
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "for (int h = 0; h < 2; h++) {");
     fc_cuda_line(t, "total[h] += __shfl_xor_sync(~0u, total[h], 1);");
@@ -453,12 +503,32 @@ static unsigned extent_word(const fc_flash_gen *x, uint32_t part, uint32_t axis)
     return x->part[part].l.extents + axis;
 }
 
-/* The tile of a number: rows next to each other first, then batches. */
+/* Rows next to each other first, then batches. Under a mask the last rows of some batches first,
+ * which have most to do if the mask is a causal one: those with little are left for the end. */
+static void tile_of_number(fc_flash_gen *x) {
+    fc_cuda_text *t = fc_flash_frame(x);
+    if (!x->mask.n) {
+        fc_cuda_line(t, "ix rest = fc_quotient(number, high);");
+        fc_cuda_line(t, "const ix m0 = (number - rest * high) * %d;", SIDE);
+        return;
+    }
+    fc_cuda_line(t, "const ix turn = fc_quotient(number, %d * high);", BATCHES);
+    fc_cuda_line(t,
+                 "const ix all_batches = fc_quotient(tiles, high), others = all_batches - turn "
+                 "* %d, batches = others < %d ? others : %d;",
+                 BATCHES, BATCHES, BATCHES);
+    fc_cuda_line(t,
+                 "const ix of_turn = number - turn * %d * high, up = fc_quotient(of_turn, "
+                 "batches);",
+                 BATCHES);
+    fc_cuda_line(t, "const ix m0 = (high - 1 - up) * %d;", SIDE);
+    fc_cuda_line(t, "ix rest = turn * %d + of_turn - up * batches;", BATCHES);
+}
+
 static void begin_tile(fc_flash_gen *x) {
     fc_cuda_text *t = fc_flash_frame(x);
     fc_cuda_line(t, "for (ix number = blockIdx.x; number < tiles; number += gridDim.x) {");
-    fc_cuda_line(t, "ix rest = fc_quotient(number, high);");
-    fc_cuda_line(t, "const ix m0 = (number - rest * high) * %d;", SIDE);
+    tile_of_number(x);
     for (uint32_t a = x->f.rank - 1; a-- > 0;) {
         const unsigned word = extent_word(x, 0, x->f.axis[0][a]);
         if (a == x->row) continue;
@@ -533,6 +603,7 @@ static void body(fc_flash_gen *x) {
 static fusec_status write(fc_flash_gen *x, const char *name, fc_error *e) {
     fc_cuda_text *t = fc_flash_frame(x);
     for (uint32_t i = 0; i < x->f.n; i++) fc_cuda_prelude(fc_flash_part(x, i));
+    if (x->mask.n) fc_cuda_prelude(fc_flash_part(x, FC_FLASH_HIDDEN));
     for (uint32_t i = 0; i < x->f.n; i++) {
         fc_cuda_gen *g = fc_flash_part(x, i);
         fc_cuda_line(&g->t, "namespace part%u {", (unsigned)i);
@@ -569,8 +640,10 @@ fusec_status fc_cuda_emit_flash(const fc_joined *j, const char *name, fc_str *ou
     if (s == FUSEC_OK) {
         fc_flash_find_forms(&x);
         x.part[1].given_value = x.forms.rounds;
-        s = write(&x, name, e);
+        s = fc_flash_open_mask(&x, out, had, e);
     }
+    if (s == FUSEC_OK) s = write(&x, name, e);
+    fc_flash_close_mask(&x);
     for (uint32_t i = 0; i < made; i++) fc_cuda_gen_free(&x.part[i]);
     return s;
 }

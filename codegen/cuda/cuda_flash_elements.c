@@ -27,15 +27,15 @@ void fc_flash_index(fc_cuda_gen *g, uint32_t axis, const char *format, ...) {
 void fc_flash_open(fc_flash_gen *x, uint32_t part, const char *row, const char *column) {
     fc_cuda_gen *g = fc_flash_part(x, part);
     fc_cuda_text *t = &g->t;
-    fc_cuda_line(t, "using namespace part%u;", (unsigned)part);
+    fc_cuda_line(t, "using namespace part%u;", part == FC_FLASH_HIDDEN ? 1u : (unsigned)part);
     fc_cuda_arguments(g);
     fc_cuda_parameters(g);
     fc_cuda_line(t, "const ix count = (ix)p.w[%u];", g->l.extra + FC_PB_COUNT);
     fc_cuda_line(t, "const long long zero = p.w[%u];", g->l.extra + FC_PB_SPARE0);
     for (uint32_t a = 0; a + 1 < x->f.rank; a++)
-        if (a != x->row) fc_flash_index(g, x->f.axis[part][a], "at%u", (unsigned)a);
-    if (row) fc_flash_index(g, x->f.axis[part][x->row], "%s", row);
-    if (column) fc_flash_index(g, x->f.axis[part][x->f.rank - 1], "%s", column);
+        if (a != x->row) fc_flash_index(g, fc_flash_axis(x, part, a), "at%u", (unsigned)a);
+    if (row) fc_flash_index(g, fc_flash_axis(x, part, x->row), "%s", row);
+    if (column) fc_flash_index(g, fc_flash_axis(x, part, x->f.rank - 1), "%s", column);
 }
 
 void fc_flash_close(fc_flash_gen *x) {
@@ -45,13 +45,13 @@ void fc_flash_close(fc_flash_gen *x) {
 }
 
 /* The code of one value where all axes [0, end) have indices. */
-static void value(fc_cuda_gen *g, fc_val root, uint32_t end) {
+void fc_flash_value(fc_cuda_gen *g, fc_val root, uint32_t end) {
     fc_dot_slice(g, root);
     fc_cuda_bases(g, end);
     fc_cuda_element(g);
 }
 
-static void give_back(fc_cuda_gen *g, fc_val v, bool rounded) {
+void fc_flash_give_back(fc_cuda_gen *g, fc_val v, bool rounded) {
     fc_cuda_indent(&g->t);
     fc_str_add(g->t.out, "return ");
     if (rounded)
@@ -123,13 +123,13 @@ static void score(fc_flash_gen *x) {
     fc_cuda_line(&g->t, "const auto score = [&](const float c, const ix row, const ix column) {");
     fc_flash_open(x, 0, "row", "column");
     finished(g);
-    value(g, v, g->np);
-    give_back(g, v, x->forms.rounds);
+    fc_flash_value(g, v, g->np);
+    fc_flash_give_back(g, v, x->forms.rounds);
     fc_flash_close(x);
 }
 
 /* f* of the reductions of stages before `stage`. */
-static void results(fc_cuda_gen *g, unsigned stage) {
+void fc_flash_results(fc_cuda_gen *g, unsigned stage) {
     for (unsigned r = 0; r < g->k->reductions.len; r++)
         if (g->k->reductions.at[r].stage < stage)
             fc_cuda_line(&g->t, "const auto f%u = of_row%u[h];", r, r);
@@ -148,7 +148,7 @@ static void take(fc_flash_gen *x, unsigned stage) {
     fc_str_add(t->out, ") {\n");
     t->depth++;
     fc_flash_open(x, 1, "row", "column");
-    results(g, stage);
+    fc_flash_results(g, stage);
     (void)fc_cuda_slice(g, stage, FC_POINT);
     fc_cuda_bases(g, g->axes);
     fc_cuda_element(g);
@@ -173,9 +173,9 @@ static void weight(fc_flash_gen *x, const char *name, const char *by_row, bool n
                  "unsigned int &most, unsigned int &least, bool &near) {",
                  name, fc_flash_passed_type(x));
     fc_flash_open(x, 1, "row", "column");
-    results(g, FC_CUDA_STORES);
+    fc_flash_results(g, FC_CUDA_STORES);
     t->by_row = by_row;
-    value(g, v, g->axes);
+    fc_flash_value(g, v, g->axes);
     for (fc_val q = 0; near && q < g->code.ins.len; q++) {
         if (!g->need[q] || !fc_cuda_divides_by_row(t, q)) continue;
         fc_cuda_indent(t);
@@ -184,7 +184,7 @@ static void weight(fc_flash_gen *x, const char *name, const char *by_row, bool n
         fc_str_add(t->out, ");\n");
     }
     t->by_row = NULL;
-    give_back(g, v, x->forms.weights);
+    fc_flash_give_back(g, v, x->forms.weights);
     fc_flash_close(x);
 }
 
@@ -195,21 +195,24 @@ static void power(fc_flash_gen *x) {
     fc_cuda_line(&g->t, "const auto power = [&](const %s x, const ix row, const ix column) {",
                  fc_flash_passed_type(x));
     fc_flash_open(x, 1, "row", "column");
-    value(g, v, g->axes);
-    give_back(g, v, true);
+    fc_flash_value(g, v, g->axes);
+    fc_flash_give_back(g, v, true);
     fc_flash_close(x);
 }
 
 /* The bits of the left operand of the last product. */
-static void left(fc_flash_gen *x) {
-    fc_cuda_gen *g = fc_flash_last(x);
+void fc_flash_left(fc_flash_gen *x, uint32_t part, const char *name) {
+    fc_cuda_gen *g = fc_flash_part(x, part);
     const fc_access *a = &g->k->accesses.at[x->f.taken[x->f.n - 1]];
     const fc_dot d = dot_of(g);
-    fc_cuda_line(&g->t, "const auto left = [&](const %s x, const ix row, const ix column) {",
+    char takes[64] = "";
+    if (part != FC_FLASH_HIDDEN)
+        snprintf(takes, sizeof takes, "const %s x, ",
                  x->f.n == 2 ? fc_flash_passed_type(x) : fc_dtypes[a->dtype].cuda);
-    fc_flash_open(x, x->f.n - 1, "row", "column");
+    fc_cuda_line(&g->t, "const auto %s = [&](%sconst ix row, const ix column) {", name, takes);
+    fc_flash_open(x, part, "row", "column");
     fc_flash_index(g, x->f.across, "0");
-    value(g, fc_mma_narrow_of(&d, left_operand(g)), g->axes);
+    fc_flash_value(g, fc_mma_narrow_of(&d, left_operand(g)), g->axes);
     fc_cuda_indent(&g->t);
     fc_str_add(g->t.out, "return ");
     fc_mma_put_bits(&d, left_operand(g));
@@ -242,6 +245,7 @@ void fc_flash_functions(fc_flash_gen *x) {
         weight(x, "weight", near ? "fc_div_by_row($a, $b, most, least)" : NULL, near);
         if (near) weight(x, "far_weight", "fc_far_div($a, $b)", false);
     }
-    if (!x->forms.bare) left(x);
+    if (!x->forms.bare) fc_flash_left(x, x->f.n - 1, "left");
+    fc_flash_mask_functions(x);
     finish(x);
 }

@@ -10,6 +10,15 @@
 
 #include "codegen/cuda/cuda_facts.h"
 #include "codegen/joined.h"
+#include "codegen/mask.h"
+
+/* What is done where a mask hides a whole tile: 128 rows, 128 columns of the first product. */
+enum fc_flash_masks {
+    FC_FLASH_OPEN,   /* all is made; no element is hidden */
+    FC_FLASH_MASKED, /* the first product is left out */
+    FC_FLASH_FINITE  /* and the second one where its left operand is 0, as no NaN and no infinity
+                        is among the right one's */
+};
 
 enum {
     FC_FLASH_SIDE = 128,    /* rows of a block; columns of the first product at a time */
@@ -30,6 +39,12 @@ typedef struct fc_flash {
 bool fc_flash_find(const fc_joined *j, fc_flash *out);
 /* Whether the kernel between is a softmax, in whose sum and quotient factors may move. */
 bool fc_flash_is_softmax(const fc_kernel *k);
+/* Of the part that takes what the first one passes on. `finite`: as in fc_mask_query. */
+fusec_status fc_flash_find_mask(const fc_joined *j, const fc_flash *f, bool finite,
+                                const fc_alloc *alloc, fc_mask *out);
+/* Whether hidden elements add nothing to results: those of a softmax that goes once have a largest
+ * of -inf, those without reductions are 0. */
+bool fc_flash_hides_all(const fc_joined *j, const fc_mask *m);
 static inline unsigned fc_flash_blocks_of_k(const fc_class *cls) {
     return (cls->cuda.flash_deep + 3u) / 4;
 }

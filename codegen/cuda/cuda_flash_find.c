@@ -2,6 +2,8 @@
 /* cuda_flash_find.c - which kernels become one launch of cuda_flash.c.
  *
  * In: kernels that follow each other, without sizes. Out: which axes of theirs are the same one. */
+#include <math.h>
+
 #include "codegen/cuda/cuda_flash_facts.h"
 
 /* Walked by one axis of the kernel, one by one; where it begins is for sizes to say. */
@@ -145,4 +147,39 @@ bool fc_flash_is_softmax(const fc_kernel *k) {
     const fc_instr *e = at(k, sum->value[0]);
     return e->op == FC_OP_exp && is_distance(k, e->a, largest->value[0]) &&
            is_share(k, k->stores.at[0].value, sum->value[0]);
+}
+
+/* ---- a mask ---------------------------------------------------------------------------------- */
+
+enum { MOST_ROOTS = 16 };
+
+/* What is made of an element: for reductions and what is stored, or the left operand. */
+static size_t roots_of(const fc_joined *j, fc_val roots[MOST_ROOTS]) {
+    const fc_kernel *k = j->kernel[1];
+    size_t n = 0;
+    if (j->n == 2) {
+        roots[n++] = k->reductions.at[0].value[j->cls[1].cuda.dot_swapped];
+        return n;
+    }
+    for (size_t r = 0; r < k->reductions.len && n + 1 < MOST_ROOTS; r++)
+        roots[n++] = k->reductions.at[r].value[0];
+    roots[n++] = k->stores.at[0].value;
+    return n;
+}
+
+fusec_status fc_flash_find_mask(const fc_joined *j, const fc_flash *f, bool finite,
+                                const fc_alloc *alloc, fc_mask *out) {
+    fc_val roots[MOST_ROOTS];
+    fc_mask_query q = {.roots = roots, .along = f->axis[1][f->rank - 1], .finite = finite};
+    q.n = roots_of(j, roots);
+    for (uint32_t a = 0; a + 1 < f->rank; a++)
+        if (f->axis[0][a] != j->cls[0].cuda.dot_axis) q.apart |= (uint64_t)1 << f->axis[1][a];
+    return fc_mask_find(j->kernel[1], &q, alloc, out);
+}
+
+bool fc_flash_hides_all(const fc_joined *j, const fc_mask *m) {
+    const fc_reduction *r = &j->kernel[1]->reductions.at[0];
+    double value;
+    if (j->n == 3) return fc_mask_constant(m, m->map[r->value[0]], &value) && value == -INFINITY;
+    return fc_mask_constant(m, m->map[r->value[j->cls[1].cuda.dot_swapped]], &value) && value == 0;
 }

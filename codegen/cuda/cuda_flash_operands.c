@@ -141,6 +141,19 @@ static void bring_side(fc_flash_gen *x, unsigned which, const char *to) {
     (s.reads == FC_CUDA_BY_ONE ? bring_ones : bring_eights)(x, &s, to);
 }
 
+#define NEXT "next += 128; if (next >= columns) next = 0, walk++;"
+_Static_assert(SIDE == 128, "NEXT");
+
+/* Nothing of a hidden tile is asked for but what the last walk multiplies by. */
+static void skip_hidden(fc_flash_gen *x, unsigned walks) {
+    fc_cuda_text *t = fc_flash_frame(x);
+    const unsigned skipping = x->passes ? walks : walks - 1;
+    if (!x->mask.n || !skipping) return;
+    fc_cuda_line(t, "while (walk < %u && hidden(next)) {", skipping);
+    fc_cuda_line(t, "%s", NEXT);
+    fc_cuda_line(t, "}");
+}
+
 /* A stage: columns, and for the last walk what they are multiplied by. */
 static void bring_stages(fc_flash_gen *x) {
     fc_cuda_text *t = fc_flash_frame(x);
@@ -152,17 +165,19 @@ static void bring_stages(fc_flash_gen *x) {
     fc_cuda_line(t, "unsigned int fill = 0, from = 0, walk = 0;");
     fc_cuda_line(t, "ix next = 0;");
     fc_cuda_line(t, "const auto bring = [&] {");
+    skip_hidden(x, walks);
     fc_cuda_line(t, "if (walk < %u) {", walks);
     fc_cuda_line(t, "unsigned short *const stage = all + %u + fill;", rows);
+    if (x->mask.n && !x->passes) fc_cuda_line(t, "if (!hidden(next)) {");
     bring_side(x, 1, "stage");
     t = fc_flash_frame(x);
+    if (x->mask.n && !x->passes) fc_cuda_line(t, "}");
     if (walks > 1) fc_cuda_line(t, "if (walk == %u) {", walks - 1);
     bring_side(x, 2, second);
     t = fc_flash_frame(x);
     if (walks > 1) fc_cuda_line(t, "}");
     fc_cuda_line(t, "fill = fill == %u ? 0 : fill + %u;", (stages - 1) * stage, stage);
-    fc_cuda_line(t, "next += %d;", SIDE);
-    fc_cuda_line(t, "if (next >= columns) next = 0, walk++;");
+    fc_cuda_line(t, "%s", NEXT);
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "fc_bring_set();");
     fc_cuda_line(t, "};");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_flash_text.h - between cuda_flash.c, the frame of joined products, cuda_flash_operands.c,
- * what comes to shared memory, and cuda_flash_elements.c, what their kernels do with single
- * elements. */
+ * what comes to shared memory, cuda_flash_elements.c, what their kernels do with single elements,
+ * and cuda_flash_mask.c, what is done where a mask hides a tile. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_FLASH_TEXT_H
 #define FUSEC_CODEGEN_CUDA_CUDA_FLASH_TEXT_H
 
@@ -20,14 +20,20 @@ typedef struct fc_flash_forms {
                      way first (cuda_divide.c) */
 } fc_flash_forms;
 
+/* In place of a part: part 1 with the code of hidden elements. */
+enum { FC_FLASH_HIDDEN = FC_MOST_JOINED };
+
 typedef struct fc_flash_gen {
     const fc_joined *j;
     const fc_class *cls; /* of the first part */
     fc_flash f;
     uint32_t row; /* which axis of what is passed on its rows are along */
     uint32_t now; /* the part whose text is under way */
-    fc_cuda_gen part[FC_MOST_JOINED];
+    fc_cuda_gen part[FC_MOST_JOINED + 1];
     fc_flash_forms forms;
+    fc_mask mask;     /* n is 0: none, or it is not looked at */
+    fc_kernel masked; /* part 1 with its code; all else is borrowed */
+    bool passes;      /* hidden tiles need no second product */
 } fc_flash_gen;
 
 /* The generator of a part, at the depth that the text has. */
@@ -38,6 +44,9 @@ static inline fc_cuda_gen *fc_flash_last(fc_flash_gen *x) {
 /* Lines of the frame, which has no part. */
 static inline fc_cuda_text *fc_flash_frame(fc_flash_gen *x) {
     return &fc_flash_part(x, 0)->t;
+}
+static inline uint32_t fc_flash_axis(const fc_flash_gen *x, uint32_t part, uint32_t axis) {
+    return x->f.axis[part == FC_FLASH_HIDDEN ? 1 : part][axis];
 }
 /* How often a block goes over the columns: for each stage of reductions, and once more. */
 static inline unsigned fc_flash_walks(const fc_flash_gen *x) {
@@ -56,6 +65,21 @@ void fc_flash_index(fc_cuda_gen *g, uint32_t axis, const char *format, ...) FC_P
 /* Functions of elements: score(c, row, column), take0(x, row, column, h, w0), ...,
  * weight(x, row, column, h, ...), left(x, row, column), finish(c, row, column). */
 void fc_flash_functions(fc_flash_gen *x);
+
+/* What they are made of. f* of the reductions of stages before `stage`; the code of one value where
+ * all axes [0, end) have indices; "return ...;", of a float that is rounded or of what is stored;
+ * left() of a part, or of hidden elements. */
+void fc_flash_results(fc_cuda_gen *g, unsigned stage);
+void fc_flash_value(fc_cuda_gen *g, fc_val root, uint32_t end);
+void fc_flash_give_back(fc_cuda_gen *g, fc_val v, bool rounded);
+void fc_flash_left(fc_flash_gen *x, uint32_t part, const char *name);
+
+/* cuda_flash_mask.c. */
+fusec_status fc_flash_open_mask(fc_flash_gen *x, fc_str *out, uint8_t *had, fc_error *e);
+void fc_flash_close_mask(fc_flash_gen *x);
+void fc_flash_mask_functions(fc_flash_gen *x);
+/* A hidden tile of a stage of the reductions; the other branch stays open. */
+void fc_flash_hide_stage(fc_flash_gen *x, unsigned stage);
 
 /* Fills x->forms. */
 void fc_flash_find_forms(fc_flash_gen *x);

@@ -35,3 +35,70 @@ template <typename R> FC_INLINE void fc_flash_lanes(const R (&w)[64], R (&out)[2
     out[0] = t[0];
     out[1] = t[1];
 }
+
+//@ spans
+// A whole number of which two ends are known (cuda_flash_mask.c). Ends beyond 2^61 are not: the number may be any.
+struct fc_span {
+    long long lo, hi;
+};
+FC_INLINE fc_span fc_any() {
+    fc_span r;
+    r.lo = -0x7fffffffffffffffll - 1;
+    r.hi = 0x7fffffffffffffffll;
+    return r;
+}
+FC_INLINE bool fc_is_any(const fc_span &a) { return a.lo < -(1ll << 61) || a.hi > 1ll << 61; }
+FC_INLINE fc_span fc_between(long long lo, long long hi) {
+    fc_span r;
+    r.lo = lo;
+    r.hi = hi;
+    return fc_is_any(r) ? fc_any() : r;
+}
+FC_INLINE fc_span fc_span_add(const fc_span &a, const fc_span &b) {
+    return fc_is_any(a) || fc_is_any(b) ? fc_any() : fc_between(a.lo + b.lo, a.hi + b.hi);
+}
+FC_INLINE fc_span fc_span_neg(const fc_span &a) { return fc_is_any(a) ? fc_any() : fc_between(-a.hi, -a.lo); }
+FC_INLINE fc_span fc_span_sub(const fc_span &a, const fc_span &b) { return fc_span_add(a, fc_span_neg(b)); }
+FC_INLINE bool fc_fits(long long a, long long b) {
+    const double r = (double)a * (double)b;
+    return r < 0x1p61 && r > -0x1p61;
+}
+FC_INLINE long long fc_least(long long a, long long b) { return a < b ? a : b; }
+FC_INLINE long long fc_most(long long a, long long b) { return a > b ? a : b; }
+FC_INLINE fc_span fc_span_minimum(const fc_span &a, const fc_span &b) {
+    return fc_between(fc_least(a.lo, b.lo), fc_least(a.hi, b.hi));
+}
+FC_INLINE fc_span fc_span_maximum(const fc_span &a, const fc_span &b) {
+    return fc_between(fc_most(a.lo, b.lo), fc_most(a.hi, b.hi));
+}
+FC_INLINE fc_span fc_span_mul(const fc_span &a, const fc_span &b) {
+    if (fc_is_any(a) || fc_is_any(b) || !fc_fits(a.lo, b.lo) || !fc_fits(a.lo, b.hi) || !fc_fits(a.hi, b.lo) || !fc_fits(a.hi, b.hi))
+        return fc_any();
+    const long long p = a.lo * b.lo, q = a.lo * b.hi, r = a.hi * b.lo, s = a.hi * b.hi;
+    return fc_between(fc_least(fc_least(p, q), fc_least(r, s)), fc_most(fc_most(p, q), fc_most(r, s)));
+}
+FC_INLINE fc_span fc_span_abs(const fc_span &a) {
+    if (fc_is_any(a)) return fc_any();
+    return a.lo >= 0 ? a : a.hi <= 0 ? fc_span_neg(a) : fc_between(0, fc_most(-a.lo, a.hi));
+}
+FC_INLINE fc_span fc_span_shr(const fc_span &a, int by) { return fc_is_any(a) ? a : fc_between(a.lo >> by, a.hi >> by); }
+/* where it may have wrapped around */
+FC_INLINE fc_span fc_span_within(const fc_span &a, long long lo, long long hi) { return a.lo < lo || a.hi > hi ? fc_between(lo, hi) : a; }
+/* whether it holds for all, and for none */
+struct fc_truth {
+    bool all, none;
+};
+FC_INLINE fc_truth fc_truth_of(bool all, bool none) {
+    fc_truth r;
+    r.all = all;
+    r.none = none;
+    return r;
+}
+FC_INLINE fc_truth fc_span_lt(const fc_span &a, const fc_span &b) { return fc_truth_of(a.hi < b.lo, a.lo >= b.hi); }
+FC_INLINE fc_truth fc_span_le(const fc_span &a, const fc_span &b) { return fc_truth_of(a.hi <= b.lo, a.lo > b.hi); }
+FC_INLINE fc_truth fc_span_eq(const fc_span &a, const fc_span &b) {
+    return fc_truth_of(a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, a.hi < b.lo || b.hi < a.lo);
+}
+FC_INLINE fc_truth fc_truth_not(const fc_truth &a) { return fc_truth_of(a.none, a.all); }
+FC_INLINE fc_truth fc_truth_and(const fc_truth &a, const fc_truth &b) { return fc_truth_of(a.all && b.all, a.none || b.none); }
+FC_INLINE fc_truth fc_truth_or(const fc_truth &a, const fc_truth &b) { return fc_truth_of(a.all || b.all, a.none && b.none); }

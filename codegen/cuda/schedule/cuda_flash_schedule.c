@@ -120,6 +120,19 @@ static bool choose_texts(const fc_machine *m, uint32_t mode, chosen *x) {
     return true;
 }
 
+/* One walk leaves hidden tiles out only if what they have is known not to count. */
+static fusec_status choose_mask(uint32_t mode, chosen *x, fc_arena *arena, fc_error *e) {
+    const uint32_t licence = FC_MODE_NNAN | FC_MODE_NINF;
+    const bool finite = (mode & licence) == licence;
+    fc_class *first = &x->j->cls[0];
+    fc_mask m;
+    const fusec_status s = fc_flash_find_mask(x->j, &x->f, finite, arena->alloc, &m);
+    if (s == FUSEC_OK && m.n && (!first->cuda.flash_once || fc_flash_hides_all(x->j, &m)))
+        first->cuda.flash_mask = finite ? FC_FLASH_FINITE : FC_FLASH_MASKED;
+    fc_mask_free(&m);
+    return s == FUSEC_OK ? s : fc_fail(e, s, "the mask of a product");
+}
+
 static void launch_of(const fc_machine *m, const chosen *x, int64_t tiles, fc_launch *l) {
     const fc_class *cls = &x->j->cls[0];
     const int64_t together = (int64_t)m->sm_count * fc_flash_together(cls);
@@ -152,6 +165,7 @@ fusec_status fc_cuda_join_flash(const fc_machine *m, uint32_t mode, uint32_t ali
     FC_TRY(fc_dot_find_accesses(j->kernel[0], j->nest[0], arena, &x.first, e));
     FC_TRY(fc_dot_find_accesses(j->kernel[j->n - 1], j->nest[j->n - 1], arena, &x.last, e));
     if (!find_sides(&x) || !choose_texts(m, mode, &x)) return FUSEC_OK;
+    FC_TRY(choose_mask(mode, &x, arena, e));
     for (uint32_t i = 0; i < j->n; i++) j->cls[i].wide = wide;
     int64_t tiles = fc_ceil_div(extent(&x, x.row), FC_FLASH_SIDE);
     for (uint32_t a = 0; a + 1 < x.f.rank; a++)
