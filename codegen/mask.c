@@ -114,15 +114,17 @@ static fc_val known(const copy *x, const fc_instr *i) {
     }
 }
 
-/* Where `condition` has the value `when`. */
-static void copy_with(copy *x, fc_val condition, bool when) {
+/* Where each of n conditions has its value, or with `other` the other one. */
+static void copy_with(copy *x, const fc_way *way, unsigned n, bool other) {
     const fc_code *c = &x->k->code;
     for (fc_val v = 0; v < c->ins.len && x->to->status == FUSEC_OK; v++) {
         fc_instr i = c->ins.at[v];
         fc_val *const operand[3] = {&i.a, &i.b, &i.c};
-        for (int n = 0; n < fc_instr_arity(&i); n++) *operand[n] = x->map[*operand[n]];
+        for (int k = 0; k < fc_instr_arity(&i); k++) *operand[k] = x->map[*operand[k]];
         if (fc_instr_arity(&i) && !fc_is_at_element(i.op)) i.level = FC_ROW; /* that of operands */
-        const fc_val as = v == condition ? fc_val_bits(x->to, FUSEC_BOOL, when) : known(x, &i);
+        fc_val as = known(x, &i);
+        for (unsigned w = 0; w < n; w++)
+            if (way[w].condition == v) as = fc_val_bits(x->to, FUSEC_BOOL, way[w].when != other);
         x->map[v] = as == FC_NOVAL ? fc_code_add(x->to, i) : as;
     }
 }
@@ -150,41 +152,41 @@ static bool same_roots(const copy *x, const fc_val *first) {
     return true;
 }
 
-static void try_way(copy *x, fc_mask *out, fc_val condition, bool when, uint8_t *need) {
+static void try_way(copy *x, fc_mask *out, fc_way way, uint8_t *need) {
     if (out->n == FC_MASK_WAYS) return;
-    copy_with(x, condition, when);
+    copy_with(x, &way, 1, false);
     if (x->to->status != FUSEC_OK || !is_hidden(x, need)) return;
     if (out->n && !same_roots(x, out->map)) return;
     if (!out->n) memcpy(out->map, x->map, x->k->code.ins.len * sizeof *x->map);
-    out->way[out->n].condition = condition;
-    out->way[out->n++].when = when;
+    out->way[out->n++] = way;
+}
+
+/* Bools that are no constants and have ends. */
+static bool is_condition(const fc_kernel *k, fc_val v, uint64_t apart) {
+    const fc_instr *i = &k->code.ins.at[v];
+    return i->dtype == FUSEC_BOOL && i->op != FC_OP_CONST && has_ends(k, v, apart, 0);
 }
 
 fusec_status fc_mask_find(const fc_kernel *k, const fc_mask_query *q, const fc_alloc *alloc,
                           fc_mask *out) {
     const size_t n = k->code.ins.len;
+    size_t ways = 0;
     memset(out, 0, sizeof *out);
     fc_code_init(&out->code, alloc);
-    if (n > MOST_CODE) return FUSEC_OK;
-    /* a copy has at most one instruction and one constant more for each of the kernel's */
-    size_t ways = 0;
-    for (fc_val v = 0; v < n; v++)
-        ways += k->code.ins.at[v].dtype == FUSEC_BOOL && k->code.ins.at[v].op != FC_OP_CONST &&
-                has_ends(k, v, q->apart, 0);
+    for (fc_val v = 0; n <= MOST_CODE && v < n; v++) ways += is_condition(k, v, q->apart);
     if (!ways) return FUSEC_OK;
     copy x = {.k = k, .q = q, .to = &out->code};
-    out->map = fc_calloc(alloc, n + 1, sizeof *out->map);
-    x.map = fc_calloc(alloc, n + 1, sizeof *x.map);
-    uint8_t *need = fc_calloc(alloc, 2 * ways * (2 * n + 2), 1);
-    const bool room = out->map && x.map && need;
+    out->map = fc_calloc(alloc, 2 * n + 1, sizeof *out->map);
+    x.map = out->shown = out->map ? out->map + n : NULL;
+    /* a copy has at most one instruction and one constant for each of the kernel's */
+    uint8_t *need = fc_calloc(alloc, (2 * ways + 1) * (2 * n + 2), 1);
+    const bool room = out->map && need;
     for (fc_val v = 0; room && v < n; v++) {
-        const fc_instr *i = &k->code.ins.at[v];
-        if (i->dtype != FUSEC_BOOL || i->op == FC_OP_CONST || !has_ends(k, v, q->apart, 0))
-            continue;
-        try_way(&x, out, v, true, need);
-        try_way(&x, out, v, false, need);
+        if (!is_condition(k, v, q->apart)) continue;
+        try_way(&x, out, (fc_way){v, true}, need);
+        try_way(&x, out, (fc_way){v, false}, need);
     }
-    fc_free(alloc, x.map);
+    if (room) copy_with(&x, out->way, out->n, true);
     fc_free(alloc, need);
     return room ? out->code.status : FUSEC_OUT_OF_MEMORY;
 }

@@ -15,14 +15,18 @@
 
 enum { FC_MASK_WAYS = 4 };
 
+typedef struct fc_way {
+    fc_val condition; /* bool of the kernel's code */
+    bool when;        /* elements are hidden where that is its value */
+} fc_way;
+
 typedef struct fc_mask {
     unsigned n; /* 0: no element is hidden */
-    struct {
-        fc_val condition; /* bool of the kernel's code */
-        bool when;        /* elements are hidden where that is its value */
-    } way[FC_MASK_WAYS];
-    fc_code code; /* of hidden elements, target-neutral */
-    fc_val *map;  /* from the kernel's code */
+    fc_way way[FC_MASK_WAYS];
+    fc_code
+        code; /* target-neutral: of elements that are hidden, and of those that are not for sure */
+    fc_val *map;   /* from the kernel's code, where they are hidden */
+    fc_val *shown; /* where no condition has that value */
 } fc_mask;
 
 /* What is asked for. `roots` are what is made of elements; hidden ones depend on no array along

@@ -176,6 +176,21 @@ static void make_scores(fc_flash_gen *x) {
     fc_cuda_line(t, "}");
 }
 
+/* Text about elements, once for tiles of which none is hidden, whose functions have another name,
+ * and once for all others. */
+static void twice(fc_flash_gen *x, void (*text)(fc_flash_gen *, const char *, unsigned),
+                  unsigned number) {
+    if (!x->mask.n) {
+        text(x, "", number);
+        return;
+    }
+    fc_cuda_line(fc_flash_frame(x), "if (whole) {");
+    text(x, "_shown", number);
+    fc_cuda_line(fc_flash_frame(x), "} else {");
+    text(x, "", number);
+    fc_cuda_line(fc_flash_frame(x), "}");
+}
+
 /* Opens the loop over columns. */
 static void begin_walk(fc_flash_gen *x) {
     fc_cuda_text *t = fc_flash_frame(x);
@@ -202,7 +217,7 @@ static void begin_parts(fc_flash_gen *x, bool apart) {
 static void begin_last(fc_flash_gen *x) {
     fc_cuda_text *t = fc_flash_frame(x);
     begin_walk(x);
-    if (x->mask.n) fc_cuda_line(t, "const bool away = hidden(at);");
+    if (x->mask.n) fc_cuda_line(t, "const bool away = hidden(at), whole = shown(at);");
     if (x->passes) fc_cuda_line(t, "if (!away) {");
     begin_parts(x, false);
     fc_cuda_line(t, "unsigned int weights[%u];", scores_of(x) / 2);
@@ -270,6 +285,16 @@ static void put_accumulators(fc_flash_gen *x, unsigned stage) {
     fc_str_add(out, ");\n");
 }
 
+static void take_elements(fc_flash_gen *x, const char *suffix, unsigned stage) {
+    fc_cuda_text *t = fc_flash_frame(x);
+    begin_elements(x, 1);
+    fc_cuda_indent(t);
+    if (!x->cls->cuda.full) fc_str_add(t->out, "if (here < columns) ");
+    fc_str_printf(t->out, "take%u%s(x[i], own[h], column, h", stage, suffix);
+    put_accumulators(x, stage);
+    fc_cuda_line(t, "}");
+}
+
 static void reduce(fc_flash_gen *x, unsigned stage) {
     const fc_kernel *k = x->j->kernel[1];
     fc_cuda_line(fc_flash_frame(x), "{");
@@ -283,13 +308,8 @@ static void reduce(fc_flash_gen *x, unsigned stage) {
     begin_parts(x, apart);
     scores(x);
     make_scores(x);
-    begin_elements(x, 1);
+    twice(x, take_elements, stage);
     fc_cuda_text *t = fc_flash_frame(x);
-    fc_cuda_indent(t);
-    if (!x->cls->cuda.full) fc_str_add(t->out, "if (here < columns) ");
-    fc_str_printf(t->out, "take%u(x[i], own[h], column, h", stage);
-    put_accumulators(x, stage);
-    fc_cuda_line(t, "}"); /* elements */
     fc_cuda_line(t, "}"); /* parts */
     if (x->mask.n) fc_cuda_line(t, "}");
     for (unsigned r = 0; r < k->reductions.len; r++)
@@ -304,23 +324,25 @@ static void reduce(fc_flash_gen *x, unsigned stage) {
 
 /* What an element is as an operand: `name`(...) of x[i + e], rounded or in its bits; a hidden one's
  * is made of its place. */
-static void put_weight(fc_flash_gen *x, const char *name, unsigned e, bool hidden) {
+static void put_weight(fc_flash_gen *x, const char *name, const char *suffix, unsigned e) {
     fc_str *out = fc_flash_frame(x)->out;
-    const bool bare = x->forms.bare || (hidden && x->f.n == 2), rounds = x->forms.weights;
+    const bool rounds = x->forms.weights, hidden = x->mask.n && !strncmp(name, "hidden", 6),
+               left = !x->forms.bare && !(hidden && x->f.n == 2);
     if (!x->cls->cuda.full) fc_str_printf(out, "here%u < columns ? ", e);
-    if (!bare) fc_str_add(out, "left(");
+    if (left) fc_str_printf(out, "left%s(", x->f.n == 2 ? suffix : "");
     if (hidden)
         fc_str_printf(out, "%s(own[h], column%u%s)", name, e, x->f.n == 2 ? "" : ", h");
-    else if (name)
-        fc_str_printf(out, "%s(x[i + %u], own[h], column%u, h, most, least, near)", name, e, e);
+    else if (*name)
+        fc_str_printf(out, "%s%s(x[i + %u], own[h], column%u, h, most, least, near)", name, suffix,
+                      e, e);
     else
         fc_str_printf(out, "x[i + %u]", e);
-    if (!bare) fc_str_printf(out, ", own[h], column%u)", e);
+    if (left) fc_str_printf(out, ", own[h], column%u)", e);
     if (!x->cls->cuda.full) fc_str_add(out, rounds ? " : 0.0f" : " : (unsigned short)0");
 }
 
 /* Pairs of weights become registers of the left operand. */
-static void make_weights(fc_flash_gen *x, const char *name, bool hidden) {
+static void make_weights(fc_flash_gen *x, const char *name, const char *suffix) {
     const bool rounds = x->forms.weights;
     begin_elements(x, 2);
     fc_cuda_text *t = fc_flash_frame(x);
@@ -329,11 +351,16 @@ static void make_weights(fc_flash_gen *x, const char *name, bool hidden) {
         fc_str_printf(t->out, "weights[i / 2] = fc_%s_pair(", fc_flash_half(x, x->f.n - 1));
     else
         fc_str_add(t->out, "weights[i / 2] = (unsigned int)(unsigned short)(");
-    put_weight(x, name, 0, hidden);
+    put_weight(x, name, suffix, 0);
     fc_str_add(t->out, rounds ? ", " : ") | (unsigned int)(unsigned short)(");
-    put_weight(x, name, 1, hidden);
+    put_weight(x, name, suffix, 1);
     fc_str_add(t->out, rounds ? ");\n" : ") << 16;\n");
     fc_cuda_line(t, "}");
+}
+
+static void near_weights(fc_flash_gen *x, const char *suffix, unsigned none) {
+    (void)none;
+    make_weights(x, x->f.n == 3 ? "weight" : "", suffix);
 }
 
 static void emulated_sums(fc_flash_gen *x) {
@@ -406,15 +433,15 @@ static void last_walk(fc_flash_gen *x) {
     begin_last(x);
     if (x->mask.n && !x->passes) {
         fc_cuda_line(t, "if (away) {");
-        make_weights(x, x->f.n == 3 ? "hidden_weight" : "hidden_left", true);
+        make_weights(x, x->f.n == 3 ? "hidden_weight" : "hidden_left", "");
     }
     begin_shown(x);
     fc_cuda_line(t, "unsigned int most = 0, least = ~0u;");
     fc_cuda_line(t, "bool near = true;");
-    make_weights(x, x->f.n == 3 ? "weight" : NULL, false);
+    twice(x, near_weights, 0);
     if (divides) {
         fc_cuda_line(t, "if (!near || !fc_near_ones(most, least)) {");
-        make_weights(x, "far_weight", false);
+        make_weights(x, "far_weight", "");
         fc_cuda_line(t, "}");
     }
     end_shown(x);
@@ -442,9 +469,19 @@ static void scale(fc_flash_gen *x) {
     fc_cuda_line(t, "}");
 }
 
+static void take_powers(fc_flash_gen *x, const char *suffix, unsigned none) {
+    fc_cuda_text *t = fc_flash_frame(x);
+    const bool full = x->cls->cuda.full;
+    (void)none;
+    begin_elements(x, 1);
+    fc_cuda_line(t, "c[i] = %spower%s(x[i], own[h], column)%s;", full ? "" : "here < columns ? ",
+                 suffix, full ? "" : " : fc_minus_inf()");
+    fc_cuda_line(t, "part1::red0_step(w0[h], c[i], 0, 0);");
+    fc_cuda_line(t, "}");
+}
+
 static void once(fc_flash_gen *x) {
     fc_cuda_text *t = fc_flash_frame(x);
-    const char *there = x->cls->cuda.full ? "" : "here < columns ? ";
     fc_cuda_line(t, "float top[2], total[2] = {0, 0}, by[2];");
     fc_cuda_line(t, "part1::red0 w0[2];");
     fc_cuda_line(t, "for (int h = 0; h < 2; h++) w0[h] = part1::red0_start(), top[h] = w0[h].c0;");
@@ -455,11 +492,7 @@ static void once(fc_flash_gen *x) {
         fc_cuda_line(t, "for (int i = 0; i < %u; i++) weights[i] = 0;", scores_of(x) / 2);
     }
     begin_shown(x);
-    begin_elements(x, 1);
-    fc_cuda_line(t, "c[i] = %spower(x[i], own[h], column)%s;", there,
-                 *there ? " : fc_minus_inf()" : "");
-    fc_cuda_line(t, "part1::red0_step(w0[h], c[i], 0, 0);");
-    fc_cuda_line(t, "}");
+    twice(x, take_powers, 0);
     scale(x);
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int i = 0; i < %u; i++) {", scores_of(x));
@@ -603,7 +636,8 @@ static void body(fc_flash_gen *x) {
 static fusec_status write(fc_flash_gen *x, const char *name, fc_error *e) {
     fc_cuda_text *t = fc_flash_frame(x);
     for (uint32_t i = 0; i < x->f.n; i++) fc_cuda_prelude(fc_flash_part(x, i));
-    if (x->mask.n) fc_cuda_prelude(fc_flash_part(x, FC_FLASH_HIDDEN));
+    for (uint32_t i = FC_FLASH_HIDDEN; x->mask.n && i < FC_FLASH_PARTS; i++)
+        fc_cuda_prelude(fc_flash_part(x, i));
     for (uint32_t i = 0; i < x->f.n; i++) {
         fc_cuda_gen *g = fc_flash_part(x, i);
         fc_cuda_line(&g->t, "namespace part%u {", (unsigned)i);

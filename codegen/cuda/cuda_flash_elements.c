@@ -27,7 +27,7 @@ void fc_flash_index(fc_cuda_gen *g, uint32_t axis, const char *format, ...) {
 void fc_flash_open(fc_flash_gen *x, uint32_t part, const char *row, const char *column) {
     fc_cuda_gen *g = fc_flash_part(x, part);
     fc_cuda_text *t = &g->t;
-    fc_cuda_line(t, "using namespace part%u;", part == FC_FLASH_HIDDEN ? 1u : (unsigned)part);
+    fc_cuda_line(t, "using namespace part%u;", (unsigned)fc_flash_part_of(part));
     fc_cuda_arguments(g);
     fc_cuda_parameters(g);
     fc_cuda_line(t, "const ix count = (ix)p.w[%u];", g->l.extra + FC_PB_COUNT);
@@ -117,6 +117,11 @@ static void finished(fc_cuda_gen *g) {
     fc_cuda_line(&g->t, "const auto f0 = red0_finish(sum, (long long)count);");
 }
 
+/* Of the names of functions of part 1. */
+static const char *suffix(uint32_t part) {
+    return part == FC_FLASH_SHOWN ? "_shown" : "";
+}
+
 static void score(fc_flash_gen *x) {
     fc_cuda_gen *g = fc_flash_part(x, 0);
     const fc_val v = stored(g, x->forms.rounds);
@@ -135,19 +140,20 @@ void fc_flash_results(fc_cuda_gen *g, unsigned stage) {
             fc_cuda_line(&g->t, "const auto f%u = of_row%u[h];", r, r);
 }
 
-static void take(fc_flash_gen *x, unsigned stage) {
-    fc_cuda_gen *g = fc_flash_part(x, 1);
+static void take(fc_flash_gen *x, uint32_t part, unsigned stage) {
+    fc_cuda_gen *g = fc_flash_part(x, part);
     fc_cuda_text *t = &g->t;
     fc_cuda_indent(t);
     fc_str_printf(t->out,
-                  "const auto take%u = [&](const %s x, const ix row, const ix column, const int h",
-                  stage, fc_flash_passed_type(x));
+                  "const auto take%u%s = [&](const %s x, const ix row, const ix column, const int "
+                  "h",
+                  stage, suffix(part), fc_flash_passed_type(x));
     for (unsigned r = 0; r < g->k->reductions.len; r++)
         if (g->k->reductions.at[r].stage == stage)
             fc_str_printf(t->out, ", part1::red%u &w%u", r, r);
     fc_str_add(t->out, ") {\n");
     t->depth++;
-    fc_flash_open(x, 1, "row", "column");
+    fc_flash_open(x, part, "row", "column");
     fc_flash_results(g, stage);
     (void)fc_cuda_slice(g, stage, FC_POINT);
     fc_cuda_bases(g, g->axes);
@@ -164,15 +170,16 @@ static void take(fc_flash_gen *x, unsigned stage) {
 
 /* `name`(x, row, column, h). With `near` quotients by what is the same in a row are made the short
  * way; whether that was right is for the caller to test. */
-static void weight(fc_flash_gen *x, const char *name, const char *by_row, bool near) {
-    fc_cuda_gen *g = fc_flash_part(x, 1);
+static void weight(fc_flash_gen *x, uint32_t part, const char *name, const char *by_row,
+                   bool near) {
+    fc_cuda_gen *g = fc_flash_part(x, part);
     fc_cuda_text *t = &g->t;
     const fc_val v = stored(g, x->forms.weights);
     fc_cuda_line(t,
-                 "const auto %s = [&](const %s x, const ix row, const ix column, const int h, "
+                 "const auto %s%s = [&](const %s x, const ix row, const ix column, const int h, "
                  "unsigned int &most, unsigned int &least, bool &near) {",
-                 name, fc_flash_passed_type(x));
-    fc_flash_open(x, 1, "row", "column");
+                 name, suffix(part), fc_flash_passed_type(x));
+    fc_flash_open(x, part, "row", "column");
     fc_flash_results(g, FC_CUDA_STORES);
     t->by_row = by_row;
     fc_flash_value(g, v, g->axes);
@@ -189,12 +196,12 @@ static void weight(fc_flash_gen *x, const char *name, const char *by_row, bool n
 }
 
 /* What a softmax takes the largest of. */
-static void power(fc_flash_gen *x) {
-    fc_cuda_gen *g = fc_flash_part(x, 1);
+static void power(fc_flash_gen *x, uint32_t part) {
+    fc_cuda_gen *g = fc_flash_part(x, part);
     const fc_val v = fc_cuda_red_value(g, 0)[0];
-    fc_cuda_line(&g->t, "const auto power = [&](const %s x, const ix row, const ix column) {",
-                 fc_flash_passed_type(x));
-    fc_flash_open(x, 1, "row", "column");
+    fc_cuda_line(&g->t, "const auto power%s = [&](const %s x, const ix row, const ix column) {",
+                 suffix(part), fc_flash_passed_type(x));
+    fc_flash_open(x, part, "row", "column");
     fc_flash_value(g, v, g->axes);
     fc_flash_give_back(g, v, true);
     fc_flash_close(x);
@@ -233,19 +240,23 @@ static void finish(fc_flash_gen *x) {
     fc_flash_close(x);
 }
 
+/* Of the part that takes what the first one passes on. */
+static void of_part(fc_flash_gen *x, uint32_t part) {
+    const unsigned stages = x->f.n == 3 ? x->j->kernel[1]->nstages : 0;
+    const bool once = x->cls->cuda.flash_once, near = x->forms.divides;
+    for (unsigned s = 0; !once && s < stages; s++) take(x, part, s);
+    if (once) power(x, part);
+    if (once || x->f.n == 2) return;
+    weight(x, part, "weight", near ? "fc_div_by_row($a, $b, most, least)" : NULL, near);
+    if (near) weight(x, part, "far_weight", "fc_far_div($a, $b)", false);
+}
+
 void fc_flash_functions(fc_flash_gen *x) {
     score(x);
-    for (unsigned s = 0; x->f.n == 3 && !x->cls->cuda.flash_once && s < x->j->kernel[1]->nstages;
-         s++)
-        take(x, s);
-    if (x->cls->cuda.flash_once) {
-        power(x);
-    } else if (x->f.n == 3) {
-        const bool near = x->forms.divides;
-        weight(x, "weight", near ? "fc_div_by_row($a, $b, most, least)" : NULL, near);
-        if (near) weight(x, "far_weight", "fc_far_div($a, $b)", false);
-    }
+    of_part(x, 1);
+    if (x->mask.n) of_part(x, FC_FLASH_SHOWN);
     if (!x->forms.bare) fc_flash_left(x, x->f.n - 1, "left");
+    if (x->mask.n && x->f.n == 2) fc_flash_left(x, FC_FLASH_SHOWN, "left_shown");
     fc_flash_mask_functions(x);
     finish(x);
 }

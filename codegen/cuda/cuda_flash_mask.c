@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_flash_mask.c - joined products: tiles that a mask hides (codegen/mask.h).
  *
- * In: the part that takes what the first one passes on. Out: hidden(at), whether all elements of
- * the tile are hidden, by the ends of each number that the conditions are made of; and what is done
+ * In: the part that takes what the first one passes on. Out: hidden(at), whether all elements
+ * of the tile are hidden, and shown(at), whether none is, by the ends of each number that the
+ * conditions are made of; and what is done
  * with a hidden element: the elements hide0(row, column, h), ... of its
  * reductions, hidden_weight(row, column, h), hidden_left(row, column). */
 #include "codegen/cuda/cuda_dot.h"
@@ -12,10 +13,9 @@ enum { SIDE = FC_FLASH_SIDE };
 
 /* ---- making it ------------------------------------------------------------------------------- */
 
-static bool borrow(fc_flash_gen *x) {
+static bool borrow(fc_flash_gen *x, fc_kernel *m, const fc_val *map) {
     const fc_kernel *k = x->j->kernel[1];
     const fc_alloc *alloc = x->mask.code.alloc;
-    fc_kernel *m = &x->masked;
     *m = *k;
     m->code = x->mask.code;
     m->stores.at = fc_calloc(alloc, k->stores.len + 1, sizeof *m->stores.at);
@@ -23,11 +23,11 @@ static bool borrow(fc_flash_gen *x) {
     if (!m->stores.at || !m->reductions.at) return false;
     for (size_t s = 0; s < k->stores.len; s++) {
         m->stores.at[s] = k->stores.at[s];
-        m->stores.at[s].value = x->mask.map[k->stores.at[s].value];
+        m->stores.at[s].value = map[k->stores.at[s].value];
     }
     for (size_t r = 0; r < k->reductions.len; r++) {
         m->reductions.at[r] = k->reductions.at[r];
-        fc_red_values(&k->reductions.at[r], x->mask.map, m->reductions.at[r].value);
+        fc_red_values(&k->reductions.at[r], map, m->reductions.at[r].value);
     }
     return true;
 }
@@ -39,11 +39,16 @@ fusec_status fc_flash_open_mask(fc_flash_gen *x, fc_str *out, uint8_t *had, fc_e
         fc_flash_find_mask(x->j, &x->f, how == FC_FLASH_FINITE, out->alloc, &x->mask);
     if (s != FUSEC_OK) return fc_fail(e, s, "the mask of a product");
     if (!x->mask.n) return fc_fail(e, FUSEC_INTERNAL, "a mask that is not there");
-    if (!borrow(x)) return fc_oom(e);
-    fc_cuda_gen *g = &x->part[FC_FLASH_HIDDEN];
-    FC_TRY(fc_cuda_gen_init(g, &x->masked, &x->j->cls[1], out, e));
-    g->l = x->j->layout[1];
-    g->had = had;
+    for (unsigned i = 0; i < 2; i++) {
+        fc_cuda_gen *g = &x->part[FC_FLASH_HIDDEN + i];
+        if (!borrow(x, &x->masked[i], i ? x->mask.shown : x->mask.map)) return fc_oom(e);
+        FC_TRY(fc_cuda_gen_init(g, &x->masked[i], &x->j->cls[1], out, e));
+        g->l = x->j->layout[1];
+        g->had = had;
+        g->given = x->part[1].given;
+        g->given_access = x->part[1].given_access;
+        g->given_value = x->part[1].given_value;
+    }
     x->passes = x->cls->cuda.flash_once
                     ? how == FC_FLASH_FINITE
                     : how == FC_FLASH_FINITE && x->f.n == 2 && fc_flash_hides_all(x->j, &x->mask);
@@ -53,9 +58,12 @@ fusec_status fc_flash_open_mask(fc_flash_gen *x, fc_str *out, uint8_t *had, fc_e
 void fc_flash_close_mask(fc_flash_gen *x) {
     const fc_alloc *alloc = x->mask.code.alloc;
     if (!alloc) return;
-    if (x->part[FC_FLASH_HIDDEN].code.alloc) fc_cuda_gen_free(&x->part[FC_FLASH_HIDDEN]);
-    fc_free(alloc, x->masked.stores.at);
-    fc_free(alloc, x->masked.reductions.at);
+    for (unsigned i = 0; i < 2; i++) {
+        if (x->part[FC_FLASH_HIDDEN + i].code.alloc)
+            fc_cuda_gen_free(&x->part[FC_FLASH_HIDDEN + i]);
+        fc_free(alloc, x->masked[i].stores.at);
+        fc_free(alloc, x->masked[i].reductions.at);
+    }
     fc_mask_free(&x->mask);
 }
 
@@ -175,10 +183,21 @@ static void span(fc_flash_gen *x, fc_cuda_gen *g, fc_val v) {
     }
 }
 
-static void hidden(fc_flash_gen *x, uint8_t *need) {
+static void put_ways(fc_flash_gen *x, bool hidden) {
+    for (unsigned w = 0; w < x->mask.n; w++)
+        fc_str_printf(x->part[1].t.out, "%ss%u.%s",
+                      !w       ? ""
+                      : hidden ? " || "
+                               : " && ",
+                      (unsigned)x->mask.way[w].condition,
+                      x->mask.way[w].when == hidden ? "all" : "none");
+}
+
+/* Whether all elements of a tile are hidden, and whether none is. */
+static void masked(fc_flash_gen *x, uint8_t *need) {
     fc_cuda_gen *g = fc_flash_part(x, 1);
     fc_str *out = g->t.out;
-    fc_cuda_line(&g->t, "const auto hidden = [&](const ix at) -> bool {");
+    fc_cuda_line(&g->t, "const auto masked = [&](const ix at) -> fc_truth {");
     fc_flash_open(x, 1, NULL, NULL);
     fc_cuda_line(&g->t,
                  "const fc_span rows = fc_between(m0, m0 + %d < down_size ? m0 + %d : down_size - "
@@ -192,12 +211,32 @@ static void hidden(fc_flash_gen *x, uint8_t *need) {
     for (fc_val v = 0; v < g->k->code.ins.len; v++)
         if (need[v]) span(x, g, v);
     fc_cuda_indent(&g->t);
-    fc_str_add(out, "return ");
-    for (unsigned w = 0; w < x->mask.n; w++)
-        fc_str_printf(out, "%ss%u.%s", w ? " || " : "", (unsigned)x->mask.way[w].condition,
-                      x->mask.way[w].when ? "all" : "none");
-    fc_str_add(out, ";\n");
+    fc_str_add(out, "return fc_truth_of(");
+    put_ways(x, true);
+    fc_str_add(out, ", ");
+    put_ways(x, false);
+    fc_str_add(out, ");\n");
     fc_flash_close(x);
+}
+
+/* A warp finds out for 32 tiles at a time. */
+static void hidden(fc_flash_gen *x) {
+    fc_cuda_text *t = fc_flash_frame(x);
+    fc_cuda_line(t, "ix looked = -1;");
+    fc_cuda_line(t, "unsigned int hides = 0, shows = 0;");
+    fc_cuda_line(t, "const auto look = [&](const ix at) {");
+    fc_cuda_line(t, "if (at / %d != looked) {", 32 * SIDE);
+    fc_cuda_line(t, "looked = at / %d;", 32 * SIDE);
+    fc_cuda_line(t, "const fc_truth m = masked(looked * %d + (ix)lane * %d);", 32 * SIDE, SIDE);
+    fc_cuda_line(t, "hides = __ballot_sync(~0u, m.all);");
+    fc_cuda_line(t, "shows = __ballot_sync(~0u, m.none);");
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "return (int)(at / %d %% 32);", SIDE);
+    fc_cuda_line(t, "};");
+    fc_cuda_line(t, "const auto hidden = [&](const ix at) -> bool { const int i = look(at); return "
+                    "hides >> i & 1; };");
+    fc_cuda_line(t, "const auto shown = [&](const ix at) -> bool { const int i = look(at); return "
+                    "shows >> i & 1; };");
 }
 
 /* ---- hidden elements ------------------------------------------------------------------------- */
@@ -233,10 +272,11 @@ void fc_flash_mask_functions(fc_flash_gen *x) {
     if (!x->mask.n) return;
     uint8_t *need = fc_calloc(x->mask.code.alloc, k->code.ins.len + 1, 1);
     if (need)
-        hidden(x, need);
+        masked(x, need);
     else
         fc_flash_frame(x)->out->oom = true;
     fc_free(x->mask.code.alloc, need);
+    hidden(x);
     if (x->cls->cuda.flash_once) return;
     for (unsigned r = 0; x->f.n == 3 && r < k->reductions.len; r++) hide(x, r);
     if (x->f.n == 3)
@@ -269,6 +309,7 @@ static void step(fc_flash_gen *x, unsigned r) {
 void fc_flash_hide_stage(fc_flash_gen *x, unsigned stage) {
     const fc_kernel *k = x->j->kernel[1];
     if (!x->mask.n) return;
+    fc_cuda_line(fc_flash_frame(x), "const bool whole = shown(at);");
     fc_cuda_line(fc_flash_frame(x), "if (hidden(at)) {");
     for (unsigned r = 0; r < k->reductions.len; r++)
         if (k->reductions.at[r].stage == stage) step(x, r);

@@ -20,8 +20,8 @@ typedef struct fc_flash_forms {
                      way first (cuda_divide.c) */
 } fc_flash_forms;
 
-/* In place of a part: part 1 with the code of hidden elements. */
-enum { FC_FLASH_HIDDEN = FC_MOST_JOINED };
+/* In place of a part: part 1 with the code of hidden elements, and of tiles that have none. */
+enum { FC_FLASH_HIDDEN = FC_MOST_JOINED, FC_FLASH_SHOWN, FC_FLASH_PARTS };
 
 typedef struct fc_flash_gen {
     const fc_joined *j;
@@ -29,11 +29,11 @@ typedef struct fc_flash_gen {
     fc_flash f;
     uint32_t row; /* which axis of what is passed on its rows are along */
     uint32_t now; /* the part whose text is under way */
-    fc_cuda_gen part[FC_MOST_JOINED + 1];
+    fc_cuda_gen part[FC_FLASH_PARTS];
     fc_flash_forms forms;
-    fc_mask mask;     /* n is 0: none, or it is not looked at */
-    fc_kernel masked; /* part 1 with its code; all else is borrowed */
-    bool passes;      /* hidden tiles need no second product */
+    fc_mask mask;        /* n is 0: none, or it is not looked at */
+    fc_kernel masked[2]; /* part 1 with its code, hidden and shown; all else is borrowed */
+    bool passes;         /* hidden tiles need no second product */
 } fc_flash_gen;
 
 /* The generator of a part, at the depth that the text has. */
@@ -45,8 +45,11 @@ static inline fc_cuda_gen *fc_flash_last(fc_flash_gen *x) {
 static inline fc_cuda_text *fc_flash_frame(fc_flash_gen *x) {
     return &fc_flash_part(x, 0)->t;
 }
+static inline uint32_t fc_flash_part_of(uint32_t part) {
+    return part >= FC_FLASH_HIDDEN ? 1 : part;
+}
 static inline uint32_t fc_flash_axis(const fc_flash_gen *x, uint32_t part, uint32_t axis) {
-    return x->f.axis[part == FC_FLASH_HIDDEN ? 1 : part][axis];
+    return x->f.axis[fc_flash_part_of(part)][axis];
 }
 /* How often a block goes over the columns: for each stage of reductions, and once more. */
 static inline unsigned fc_flash_walks(const fc_flash_gen *x) {

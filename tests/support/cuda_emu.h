@@ -170,6 +170,11 @@ static inline bool __any_sync(unsigned, bool v) {
     for (int m = 1; m < 32; m *= 2) v = fc_emu_exchange(v, fc_emu_linear() ^ (unsigned)m) || v;
     return v;
 }
+static inline unsigned __ballot_sync(unsigned, bool v) {
+    unsigned all = v ? 1u << fc_emu_linear() % 32 : 0;
+    for (int m = 1; m < 32; m *= 2) all |= fc_emu_exchange(all, fc_emu_linear() ^ (unsigned)m);
+    return all;
+}
 template <typename T> static T __shfl_sync(unsigned, T v, int lane) {
     return fc_emu_exchange(v, (unsigned)lane);
 }
