@@ -160,6 +160,30 @@ static void dropped(const operands *x) {
     fc_node p = fc_build_cast(g, softmax(g, scores(x, x->q)), (fusec_dtype)fc_at(g, x->v)->dtype);
     multiply(x, gb2(g, FC_OP_mul, fc_build_materialize(g, p), x->mask));
 }
+/* Scores lie the other way, keys first. */
+static void keys_first(const operands *x) {
+    fc_graph *g = x->g;
+    fc_node s = fc_build_cast(g, turned(g, fc_build_matmul(g, x->k, turned(g, x->q))), FUSEC_F32);
+    multiply(x, softmax(g, gb2(g, FC_OP_mul, s, gbn(g, s, .125))));
+}
+/* All arrays that are passed on do: columns of weights are reduced, and turned for the product. */
+static void columns(const operands *x) {
+    fc_graph *g = x->g;
+    fc_node s = fc_build_cast(g, fc_build_matmul(g, x->k, turned(g, x->q)), FUSEC_F32);
+    fc_node e = gb1(g, FC_OP_exp, gb2(g, FC_OP_sub, s, gbred(g, FC_OP_max, s, 1, true)));
+    e = gb2(g, FC_OP_div, e, gbred(g, FC_OP_sum, e, 1, true));
+    multiply(x, turned(g, fc_build_cast(g, e, (fusec_dtype)fc_at(g, x->v)->dtype)));
+}
+/* All heads have the same keys and values, and the results are turned. */
+static void shared_keys(const operands *x) {
+    fc_graph *g = x->g;
+    const fusec_dtype t = (fusec_dtype)fc_at(g, x->v)->dtype;
+    const fc_node k = gbin(g, "k1", t, 2, fc_axis(g, x->k, 1), fc_axis(g, x->k, 2), 0);
+    const fc_node v = gbin(g, "v1", t, 2, fc_axis(g, x->v, 1), fc_axis(g, x->v, 2), 0);
+    const fc_node kt = fc_build_permute(g, k, (const int64_t[]){1, 0});
+    const fc_node s = fc_build_cast(g, fc_build_matmul(g, x->q, kt), FUSEC_F32);
+    fc_build_output(g, "out", fc_build_matmul(g, fc_build_cast(g, softmax(g, s), t), v));
+}
 /* Other reductions: two in a stage, one of them in order, and a stage behind it. */
 static void normed(const operands *x) {
     fc_graph *g = x->g;
@@ -415,6 +439,10 @@ static const sample samples[] = {
     {masked, FUSEC_BF16, {1, 140, 140, 100, 100}, FC_MODE_REASSOC, FC_FLASH_MASKED},
     {dropped, FUSEC_F16, {1, 130, 131, 24, 40}, 0, FC_FLASH_OPEN},
     {dropped, FUSEC_BF16, {1, 130, 256, 64, 64}, FC_MODE_REASSOC, FC_FLASH_OPEN},
+    {keys_first, FUSEC_BF16, {2, 140, 150, 64, 64}, 0, FC_FLASH_OPEN},
+    {keys_first, FUSEC_F16, {1, 150, 140, 32, 64}, FC_MODE_REASSOC, FC_FLASH_OPEN},
+    {columns, FUSEC_BF16, {2, 140, 150, 64, 64}, FC_MODE_REASSOC, FC_FLASH_OPEN},
+    {shared_keys, FUSEC_BF16, {3, 70, 140, 32, 40}, 0, FC_FLASH_OPEN},
     {causal, FUSEC_BF16, {1, 256, 256, 64, 64}, 0, FC_FLASH_MASKED},
     {causal, FUSEC_F16, {1, 140, 300, 16, 24}, 0, FC_FLASH_MASKED},
     {causal, FUSEC_BF16, {1, 256, 256, 64, 64}, FC_MODE_REASSOC, FC_FLASH_MASKED},
@@ -484,6 +512,7 @@ FC_TEST(cuda_flash, others_are_left_alone) {
         {attention, FUSEC_BF16, {2, 256, 32, 64, 64}, 0, FC_FLASH_OPEN}, /* and few between */
         {attention, FUSEC_F32, {2, 256, 256, 64, 64}, 0, FC_FLASH_OPEN}, /* no tensor cores */
         {twice, FUSEC_BF16, {2, 256, 256, 64, 64}, 0, FC_FLASH_OPEN},    /* summed along the rows */
+        {columns, FUSEC_BF16, {2, 256, 256, 64, 64}, 0, FC_FLASH_OPEN},  /* in order by runs */
     };
     for (size_t i = 0; i < FC_COUNT(other); i++) {
         job x;

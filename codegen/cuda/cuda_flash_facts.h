@@ -3,8 +3,8 @@
  * kernels between do with its rows, are the left operand of the second and never in memory.
  *
  * Parts are the joined kernels: the first product, what reduces its rows (or nothing), the second
- * product. An array that is passed on has the axes of batches, one of rows and, innermost, one of
- * columns, along which the second product sums. */
+ * product. An array that is passed on has the axes of batches, one of rows and one of columns,
+ * along which the second product sums; in which order they are in its array does not matter. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_FLASH_FACTS_H
 #define FUSEC_CODEGEN_CUDA_CUDA_FLASH_FACTS_H
 
@@ -30,7 +30,8 @@ enum {
 
 typedef struct fc_flash {
     uint32_t n, rank;                           /* parts; of the arrays that are passed on */
-    uint32_t axis[FC_MOST_JOINED][FC_MAX_AXES]; /* each part's own, of an axis of theirs */
+    uint32_t axis[FC_MOST_JOINED][FC_MAX_AXES]; /* each part's own, of an axis of theirs: columns
+                                                   last */
     uint32_t taken[FC_MOST_JOINED];             /* access by which a part takes what is passed on */
     uint32_t across;                            /* the last part's axis of its columns */
 } fc_flash;

@@ -52,7 +52,8 @@ static bool is_product(const fc_kernel *k) {
  * tree have accumulators for 128 lanes, which are one number each. */
 static bool is_of_rows(const fc_kernel *k) {
     unsigned in_order = 0; /* of the stage */
-    if (k->schedule != FC_SCHED_INNER || k->nr != 1) return false;
+    if ((k->schedule != FC_SCHED_INNER && k->schedule != FC_SCHED_OUTER) || k->nr != 1)
+        return false;
     for (size_t r = 0; r < k->reductions.len; r++) {
         const fc_reduction *x = &k->reductions.at[r];
         if (!r || x->stage != k->reductions.at[r - 1].stage) in_order = 0;
@@ -63,22 +64,56 @@ static bool is_of_rows(const fc_kernel *k) {
     return true;
 }
 
-/* What part `i` stores, along which of its axes. */
+/* What a part stores, along which of its axes. */
 static const fc_access *passed_by(const fc_kernel *k, uint32_t *axis) {
     if (k->stores.len != 1) return NULL;
     const fc_access *a = &k->accesses.at[k->stores.at[0].access];
     return axes_of(a, axis) ? a : NULL;
 }
 
-/* The last part: what it sums over is the innermost axis of what it takes, and one axis is its own.
- */
+/* The last part: it sums over the columns of what it takes, and one axis is its own. */
 static bool find_across(const fc_kernel *k, fc_flash *f) {
     const uint32_t *axis = f->axis[f->n - 1];
     uint64_t own = ((uint64_t)1 << k->np) - 1;
-    for (uint32_t i = 0; i < f->rank; i++) own &= ~((uint64_t)1 << axis[i]);
+    for (uint32_t i = 0; i + 1 < f->rank; i++) own &= ~((uint64_t)1 << axis[i]);
     if (k->np != f->rank || axis[f->rank - 1] != k->np || !own) return false;
     f->across = 0;
     while (!(own >> f->across & 1)) f->across++;
+    return true;
+}
+
+/* The axes of what part `i` stores and the next one takes, in the order of its array. */
+static bool find_passed(const fc_joined *j, uint32_t i, fc_flash *f, uint32_t *from, uint32_t *to) {
+    const fc_kernel *k = j->kernel[i], *next = j->kernel[i + 1];
+    const fc_access *a = passed_by(k, from);
+    if (!a || a->rank != k->np + (i ? 1 : 0) || (i && a->rank != f->rank)) return false;
+    f->rank = a->rank;
+    if (f->rank < 2 || !reads_once(next, k->args.at[a->buffer].buffer, &f->taken[i + 1]))
+        return false;
+    const fc_access *taken = &next->accesses.at[f->taken[i + 1]];
+    return taken->rank == f->rank && axes_of(taken, to);
+}
+
+/* Arrays that are passed on may have their axes in any order: here the columns, which the second
+ * part reduces, come last. */
+static bool find_axes(const fc_joined *j, fc_flash *f) {
+    uint32_t from[FC_MAX_AXES], to[FC_MAX_AXES], columns = 0, n = 0;
+    if (!find_passed(j, 0, f, from, to)) return false;
+    while (columns < f->rank && to[columns] != j->kernel[1]->np) columns++;
+    if (columns == f->rank) return false;
+    for (uint32_t a = 0; a < f->rank; a++) {
+        const uint32_t at = a == columns ? f->rank - 1 : n++;
+        f->axis[0][at] = from[a];
+        f->axis[1][at] = to[a];
+    }
+    if (j->n == 2) return true;
+    if (j->kernel[1]->np != f->rank - 1 || !find_passed(j, 1, f, from, to)) return false;
+    for (uint32_t at = 0; at < f->rank; at++) {
+        uint32_t a = 0;
+        while (a < f->rank && from[a] != f->axis[1][at]) a++;
+        if (a == f->rank) return false;
+        f->axis[2][at] = to[a];
+    }
     return true;
 }
 
@@ -88,22 +123,7 @@ bool fc_flash_find(const fc_joined *j, fc_flash *out) {
     if (j->n == 3 && !is_of_rows(j->kernel[1])) return false;
     for (uint32_t i = 0; i < j->n; i++)
         if (!is_plain(j->kernel[i])) return false;
-    for (uint32_t i = 0; i + 1 < j->n; i++) {
-        const fc_kernel *k = j->kernel[i], *next = j->kernel[i + 1];
-        uint32_t stored[FC_MAX_AXES];
-        const fc_access *a = passed_by(k, stored);
-        if (!a || a->rank != k->np + (i ? 1 : 0) || (i && a->rank != f.rank)) return false;
-        if (i && memcmp(stored, f.axis[i], f.rank * sizeof *stored) != 0) return false;
-        f.rank = a->rank;
-        memcpy(f.axis[i], stored, f.rank * sizeof *stored);
-        if (f.rank < 2 || !reads_once(next, k->args.at[a->buffer].buffer, &f.taken[i + 1]))
-            return false;
-        const fc_access *to = &next->accesses.at[f.taken[i + 1]];
-        if (to->rank != f.rank || !axes_of(to, f.axis[i + 1])) return false;
-        if (f.axis[i + 1][f.rank - 1] != next->np) return false;
-    }
-    if (f.n == 3 && j->kernel[1]->np != f.rank - 1) return false;
-    if (!find_across(j->kernel[f.n - 1], &f)) return false;
+    if (!find_axes(j, &f) || !find_across(j->kernel[f.n - 1], &f)) return false;
     *out = f;
     return true;
 }

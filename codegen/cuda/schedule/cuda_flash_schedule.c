@@ -95,6 +95,13 @@ static bool goes_once(uint32_t mode, const chosen *x) {
            operand_of(x, last, true) == x->f.taken[last];
 }
 
+/* The outer tree, of columns, has runs of elements that are not a thread's. */
+static bool has_runs(const fc_kernel *k) {
+    for (size_t r = 0; k->schedule == FC_SCHED_OUTER && r < k->reductions.len; r++)
+        if (!fc_cuda_any_order(&k->reductions.at[r])) return true;
+    return false;
+}
+
 static bool choose_texts(const fc_machine *m, uint32_t mode, chosen *x) {
     fc_joined *j = x->j;
     fc_class *first = &j->cls[0], *last = &j->cls[j->n - 1];
@@ -106,6 +113,7 @@ static bool choose_texts(const fc_machine *m, uint32_t mode, chosen *x) {
     first->cuda.flash_deep = (uint16_t)fc_ceil_div(deep, FC_CUDA_DEEP);
     first->cuda.flash_wide = (uint16_t)fc_ceil_div(wide, FC_FLASH_BLOCK);
     first->cuda.flash_once = goes_once(mode, x);
+    if (!first->cuda.flash_once && j->n == 3 && has_runs(j->kernel[1])) return false;
     first->cuda.flash_parts = first->cuda.flash_once || fc_flash_together(first) == 1 ? 1 : 2;
     first->cuda.full = columns % FC_FLASH_SIDE == 0;
     first->cuda.dot_left = reads_of(x, 0, true, j->nest[0]->np, FC_CUDA_BY_K);
