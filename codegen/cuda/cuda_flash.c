@@ -213,7 +213,7 @@ static void begin_parts(fc_flash_gen *x, bool apart) {
     fc_cuda_line(t, "const ix mine = at + (ix)(part * %u + lane %% 4 * 2);", SIDE / parts_of(x));
 }
 
-/* The walk with the second product: hidden tiles are left out, or have weights in no time. */
+/* The walk with the second product: hidden tiles are left out, or have weights that are known. */
 static void begin_last(fc_flash_gen *x) {
     fc_cuda_text *t = fc_flash_frame(x);
     begin_walk(x);
@@ -322,16 +322,15 @@ static void reduce(fc_flash_gen *x, unsigned stage) {
 
 /* ---- the second product ---------------------------------------------------------------------- */
 
-/* What an element is as an operand: `name`(...) of x[i + e], rounded or in its bits; a hidden one's
- * is made of its place. */
+/* What an element is as an operand: `name`(...) of x[i + e], rounded or in its bits. All hidden
+ * ones of a row are the same. */
 static void put_weight(fc_flash_gen *x, const char *name, const char *suffix, unsigned e) {
     fc_str *out = fc_flash_frame(x)->out;
-    const bool rounds = x->forms.weights, hidden = x->mask.n && !strncmp(name, "hidden", 6),
-               left = !x->forms.bare && !(hidden && x->f.n == 2);
+    const bool rounds = x->forms.weights, left = !x->forms.bare && !(!name && x->f.n == 2);
     if (!x->cls->cuda.full) fc_str_printf(out, "here%u < columns ? ", e);
     if (left) fc_str_printf(out, "left%s(", x->f.n == 2 ? suffix : "");
-    if (hidden)
-        fc_str_printf(out, "%s(own[h], column%u%s)", name, e, x->f.n == 2 ? "" : ", h");
+    if (!name)
+        fc_str_add(out, "(h ? lower : upper)");
     else if (*name)
         fc_str_printf(out, "%s%s(x[i + %u], own[h], column%u, h, most, least, near)", name, suffix,
                       e, e);
@@ -341,7 +340,7 @@ static void put_weight(fc_flash_gen *x, const char *name, const char *suffix, un
     if (!x->cls->cuda.full) fc_str_add(out, rounds ? " : 0.0f" : " : (unsigned short)0");
 }
 
-/* Pairs of weights become registers of the left operand. */
+/* Pairs of weights become registers of the left operand; `name` NULL: hidden ones. */
 static void make_weights(fc_flash_gen *x, const char *name, const char *suffix) {
     const bool rounds = x->forms.weights;
     begin_elements(x, 2);
@@ -430,10 +429,15 @@ static void join_levels(fc_flash_gen *x) {
 static void last_walk(fc_flash_gen *x) {
     fc_cuda_text *t = fc_flash_frame(x);
     const bool divides = x->forms.divides;
+    if (x->mask.n && !x->passes)
+        fc_cuda_line(t, x->f.n == 3 ? "const auto upper = hidden_weight(own[0], 0, 0), lower = "
+                                      "hidden_weight(own[1], 0, 1);"
+                                    : "const auto upper = hidden_left(own[0], 0), lower = "
+                                      "hidden_left(own[1], 0);");
     begin_last(x);
     if (x->mask.n && !x->passes) {
         fc_cuda_line(t, "if (away) {");
-        make_weights(x, x->f.n == 3 ? "hidden_weight" : "hidden_left", "");
+        make_weights(x, NULL, "");
     }
     begin_shown(x);
     fc_cuda_line(t, "unsigned int most = 0, least = ~0u;");
