@@ -103,6 +103,9 @@ typedef struct fc_target {
     /* Marks in kept[accesses], which come as 0, the loads that a kernel of this class does once for
      * all its stages. NULL: each stage loads what it needs. */
     fusec_status (*kept)(const fc_kernel *k, const fc_class *cls, uint8_t *kept, fc_error *e);
+    /* How many products of a contraction of this class take as long as an instruction of a thread.
+     * NULL: one. */
+    uint32_t (*products)(const fc_class *cls);
     /* Whether kernels, whose nests are plain, are one launch: then *j has their classes. `mode`:
      * licences (passes/plan.h). NULL: never. */
     fusec_status (*join)(const fc_machine *m, uint32_t mode, uint32_t align, fc_arena *arena,

@@ -99,7 +99,7 @@ typedef struct fc_step_report {
     char cls[200];                                  /* the shape class */
     int64_t bytes_read, bytes_written, bytes_floor; /* floor: distinct bytes of its arrays */
     uint32_t ops;
-    double predicted;    /* seconds; 0: unknown, or there is nothing to do */
+    double predicted;    /* seconds; 0: unknown, nothing to do, or part of an earlier one's launch */
     bool compiled;       /* the code is loaded: what follows was read back from it */
     fc_code_facts facts; /* all 0 where the device does not tell */
 } fc_step_report;

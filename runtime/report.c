@@ -106,8 +106,28 @@ double fc_predicted_seconds(const fc_device *d, int64_t bytes, double instructio
 }
 
 /* Of all points of a step; see fc_work_slots (passes/fuse.h). */
-static double instructions_of(const fc_step *s, const fc_bound_step *b) {
-    return (double)fc_strips_points(b) * (s->ops + 12.0 * s->transcendental);
+static double instructions_of(const fc_target *t, const fc_step *s, const fc_bound_step *b) {
+    const bool dot = s->kind == FC_STEP_KERNEL && s->kernel.schedule == FC_SCHED_DOT;
+    return (double)fc_strips_points(b) * (s->ops + 12.0 * s->transcendental) /
+           (dot && t->products ? t->products(&b->cls) : 1);
+}
+
+/* A launch of several kernels counts as one with the work of all, for the first of them. */
+static double predicted(const fc_program *p, const fc_bound *b, uint32_t step,
+                        const fc_step_report *r) {
+    const fc_bound_step *s = &b->steps[step];
+    const fc_joined *j = s->joined;
+    const uint32_t n = s->sharing; /* of one launch, all of the same size */
+    int64_t bytes = 0;
+    double work = 0;
+    if (s->nest.empty || (j && s->joined_from != step)) return 0;
+    for (uint32_t i = 0; i < (j ? j->n : 1); i++) {
+        bytes = fc_add_most(bytes, r[step + i].bytes_floor);
+        work +=
+            (j ? j->times[i] : 1) *
+            instructions_of(p->device->target, p->plan->steps.at[step + i], &b->steps[step + i]);
+    }
+    return fc_predicted_seconds(p->device, bytes * n, n * work) / n;
 }
 
 fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
@@ -138,12 +158,9 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
         out[i].cls[len] = 0;
         s = cls.oom ? fc_oom(e) : count_bytes(p, b, i, &out[i], e);
         fc_str_free(&cls);
-        const uint32_t n = b->steps[i].sharing; /* of one launch, all of the same size */
-        if (!b->steps[i].nest.empty)
-            out[i].predicted = fc_predicted_seconds(p->device, out[i].bytes_floor * n,
-                                                    n * instructions_of(st, &b->steps[i])) /
-                               n;
     }
+    for (uint32_t i = 0; !s && i < p->plan->steps.len; i++)
+        out[i].predicted = predicted(p, b, i, out);
     fc_bound_release(p, b);
     return s;
 }

@@ -476,6 +476,32 @@ FC_TEST(cli, explain_says_what_runs_strip_by_strip) {
     shell_close(&sh);
 }
 
+static unsigned count_of(const char *text, const char *what) {
+    unsigned n = 0;
+    for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) n++;
+    return n;
+}
+
+/* One launch of three kernels has one prediction, and is made of one text. */
+FC_TEST(cli, explain_names_what_is_joined) {
+    OPEN(sh);
+    static const char line[] =
+        "fusec explain -d none --arch sm_90 %s/examples/attention.fuse q=bf16:16x4096x64 "
+        "k=bf16:16x4096x64 v=bf16:16x4096x64%s";
+    EXPECT_RUN(sh, 0, line, FUSEC_SOURCE_DIR, "");
+    FC_EXPECT_CONTAINS(
+        sh.out, "\njoined    k0 to k2: one launch, fusec_joined_max_sum_exp_sqrt; the 1.0 GiB "
+                "between them stay on the chip\n");
+    FC_EXPECT_EQ_U64(count_of(sh.out, " us\n"), 2); /* k0 and the total */
+    EXPECT_RUN(sh, 0, line, FUSEC_SOURCE_DIR, " --json");
+    FC_EXPECT_EQ_U64(count_of(sh.out, "\"predicted_us\":null"), 2);
+    FC_EXPECT_CONTAINS(sh.out, "\"launch\":\"fusec_joined_max_sum_exp_sqrt\"");
+    EXPECT_RUN(sh, 0, line, FUSEC_SOURCE_DIR, " --emit cuda");
+    FC_EXPECT_EQ_U64(count_of(sh.out, "__global__"), 1);
+    FC_EXPECT_EQ_U64(count_of(sh.out, "// part of the launch of k0\n"), 2);
+    shell_close(&sh);
+}
+
 FC_TEST(cli, explain_predicts) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "fusec explain -d none -e 'x*2 + 1' x=f32:134217728");

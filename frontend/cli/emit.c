@@ -214,6 +214,11 @@ static fusec_status compiled(fc_emitter *m, fc_emit_level level, uint32_t step, 
     fusec_status s = gpu ? need_cuda(m, e) : need_llvm(m, e);
     if (!s) s = source(m, gpu ? m->cuda : m->llvm, step, &text, e);
     if (!s && text.oom) s = fc_oom(e);
+    if (!s && level == FC_LEVEL_PTX && !strstr(text.data, "__global__")) {
+        fc_str_addn(out, text.data, text.len); /* it says where its code is */
+        fc_str_free(&text);
+        return s;
+    }
     if (!s) s = gpu ? from_nvrtc(m, level, text.data, &code, e) : from_llvm(m, &text, &code, e);
     size_t n = code.len;
     if (gpu && level == FC_LEVEL_PTX)

@@ -142,7 +142,7 @@ static void kernel_row(const fc_plan_view *v, uint32_t i, fc_str *out) {
         number(out, fc_show_count(text, fc_mul_most(k->elements, (int64_t)st->ops)));
     else
         fc_str_printf(out, "<td class=\"n\">%u*</td>", st->ops);
-    if (v->predicted > 0) number(out, fc_show_seconds(text, k->report.predicted));
+    if (v->predicted > 0) number(out, k->follows ? "" : fc_show_seconds(text, k->report.predicted));
     if (v->seconds > 0) {
         number(out, fc_show_seconds(text, k->seconds));
         number(out, fc_show_rate(text, (double)k->report.bytes_floor, k->seconds));

@@ -82,7 +82,7 @@ static void json_kernel(const fc_plan_view *v, uint32_t i, fc_str *out) {
     json_lines(&st->kernel, out);
     fc_plan_loop_json(v->p->plan, i, out);
     fc_plan_transform_json(v, i, out);
-    json_predicted(out, v->predicted > 0, k->report.predicted);
+    json_predicted(out, v->predicted > 0 && !k->follows, k->report.predicted);
     if (v->seconds > 0) {
         double bytes = (double)k->report.bytes_floor;
         fc_str_add(out, ",\"us\":");
@@ -119,10 +119,11 @@ static void json_joined(const fc_plan_view *v, fc_str *out) {
     fc_str_add(out, ",\"joined\":[");
     for (uint32_t i = 0; i < v->count; i++)
         if (v->kernels[i].joined)
-            fc_str_printf(out, "%s{\"first\":\"%s\",\"last\":\"%s\",\"bytes\":%llu}",
+            fc_str_printf(out,
+                          "%s{\"first\":\"%s\",\"last\":\"%s\",\"launch\":\"%s\",\"bytes\":%llu}",
                           n++ ? "," : "", fc_step_name(first, v->p->plan, i),
                           fc_step_name(last, v->p->plan, i + v->kernels[i].joined - 1),
-                          (unsigned long long)fc_plan_passed(v, i));
+                          v->kernels[i].launch, (unsigned long long)fc_plan_passed(v, i));
     fc_str_char(out, ']');
 }
 

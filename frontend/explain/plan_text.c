@@ -67,11 +67,13 @@ static widths measure(const fc_plan_view *v) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* The columns that end a line: what was predicted and what was measured. */
+/* The columns that end a line: what was predicted (negative: with another kernel) and what was
+ * measured. */
 static void times(const fc_plan_view *v, double predicted, double seconds, int64_t bytes,
                   fc_str *out) {
     char us[32], rate[32];
-    if (v->predicted > 0) fc_str_printf(out, "  %9s", fc_show_seconds(us, predicted));
+    if (v->predicted > 0 && (predicted >= 0 || v->seconds > 0))
+        fc_str_printf(out, "  %9s", predicted < 0 ? "" : fc_show_seconds(us, predicted));
     if (v->seconds > 0) {
         fc_show_rate(rate, (double)bytes, seconds);
         fc_str_printf(out, "  %9s  %10s", fc_show_seconds(us, seconds), rate);
@@ -95,7 +97,7 @@ static void kernel_line(const fc_plan_view *v, uint32_t i, widths w, fc_str *out
         snprintf(flop, sizeof flop, "%u*", st->ops);
     fc_str_printf(out, "%-6s  %-*.44s  %-8s  %*s  %*s  %7s", name, w.what, st->what,
                   k->report.schedule, w.read, read.data, w.written, written.data, flop);
-    times(v, k->report.predicted, k->seconds, k->report.bytes_floor, out);
+    times(v, k->follows ? -1 : k->report.predicted, k->seconds, k->report.bytes_floor, out);
     fc_str_free(&read);
     fc_str_free(&written);
 }
@@ -171,11 +173,11 @@ static void joined_lines(const fc_plan_view *v, fc_str *out) {
     char passed[32], first[16], last[16];
     for (uint32_t i = 0; i < v->count; i++)
         if (v->kernels[i].joined)
-            fc_str_printf(out,
-                          "joined    %s to %s: one launch; the %s between them stay on the chip\n",
-                          fc_step_name(first, v->p->plan, i),
-                          fc_step_name(last, v->p->plan, i + v->kernels[i].joined - 1),
-                          fc_show_bytes(passed, (int64_t)fc_plan_passed(v, i)));
+            fc_str_printf(
+                out, "joined    %s to %s: one launch, %s; the %s between them stay on the chip\n",
+                fc_step_name(first, v->p->plan, i),
+                fc_step_name(last, v->p->plan, i + v->kernels[i].joined - 1), v->kernels[i].launch,
+                fc_show_bytes(passed, (int64_t)fc_plan_passed(v, i)));
 }
 
 /* Kernels with more values than registers: they go through memory. */

@@ -64,8 +64,10 @@ static fusec_status take_sizes(fc_plan_view *v, fc_error *e) {
     for (uint32_t i = 0; i < v->count; i++) {
         v->kernels[i].elements = fc_strips_points(&b->steps[i]);
         if (b->steps[i].strips) v->kernels[i].strips = *b->steps[i].strips;
-        if (b->steps[i].joined && b->steps[i].joined_from == i)
-            v->kernels[i].joined = b->steps[i].joined->n;
+        v->kernels[i].follows = b->steps[i].joined && b->steps[i].joined_from != i;
+        if (!b->steps[i].joined || v->kernels[i].follows) continue;
+        v->kernels[i].joined = b->steps[i].joined->n;
+        fc_joined_name(b->steps[i].joined, v->kernels[i].launch);
     }
     fc_bound_release(v->p, b);
     return FUSEC_OK;

@@ -26,6 +26,8 @@ typedef struct fc_kernel_view {
     int64_t elements; /* points of its loops */
     double seconds;   /* measured; 0: not */
     uint32_t joined;  /* kernels that are one launch from this one on (runtime/join.h); 0: none */
+    char launch[FC_KERNEL_NAME]; /* its name */
+    bool follows;                /* part of the launch of an earlier kernel */
     fc_strips strips; /* of the chain that it is part of (runtime/strips.h); n is 0: of none */
 } fc_kernel_view;
 
