@@ -186,7 +186,7 @@ fusec_status fc_mask_find(const fc_kernel *k, const fc_mask_query *q, const fc_a
         try_way(&x, out, (fc_way){v, true}, need);
         try_way(&x, out, (fc_way){v, false}, need);
     }
-    if (room) copy_with(&x, out->way, out->n, true);
+    if (room && out->n) copy_with(&x, out->way, out->n, true);
     fc_free(alloc, need);
     return room ? out->code.status : FUSEC_OUT_OF_MEMORY;
 }
