@@ -103,6 +103,12 @@ static const golden_case grid_cases[] = {
      {{"a", FUSEC_BF16, 2, {16, 4096}},
       {"q", FUSEC_I8, 2, {4096, 4096}},
       {"s", FUSEC_BF16, 1, {4096}}}},
+    {"grid_joined_products", /* a form for each part of one launch */
+     "s = f32(q @ transpose(k, [0, 2, 1])); e = exp(s - max(s, axis=-1, keepdims=true)); "
+     "bf16(e / sum(e, axis=-1, keepdims=true)) @ v",
+     {{"q", FUSEC_BF16, 3, {16, 1024, 64}},
+      {"k", FUSEC_BF16, 3, {16, 1024, 64}},
+      {"v", FUSEC_BF16, 3, {16, 1024, 128}}}},
     {"grid_scan_columns", "cumsum(x, axis=0)", {{"x", FUSEC_F32, 2, {1000, 16384}}}},
     {"grid_long_scan", "cumsum(x, axis=0)", {{"x", FUSEC_F32, 1, {1000000}}}},
 };

@@ -639,6 +639,7 @@ static void body(fc_flash_gen *x) {
 
 static fusec_status write(fc_flash_gen *x, const char *name, fc_error *e) {
     fc_cuda_text *t = fc_flash_frame(x);
+    FC_TRY(fc_flash_loops(x, e));
     for (uint32_t i = 0; i < x->f.n; i++) fc_cuda_prelude(fc_flash_part(x, i));
     for (uint32_t i = FC_FLASH_HIDDEN; x->mask.n && i < FC_FLASH_PARTS; i++)
         fc_cuda_prelude(fc_flash_part(x, i));

@@ -6,6 +6,8 @@
 
 #include "codegen/cuda/cuda_flash_facts.h"
 
+enum { MOST_AXES = 8 }; /* of what is passed on: loops of a form inside each other are few */
+
 /* Walked by one axis of the kernel, one by one; where it begins is for sizes to say. */
 static bool is_simple(const fc_map *m) {
     return m->axis >= 0 && m->step == 1 && !m->next;
@@ -88,7 +90,7 @@ static bool find_passed(const fc_joined *j, uint32_t i, fc_flash *f, uint32_t *f
     const fc_access *a = passed_by(k, from);
     if (!a || a->rank != k->np + (i ? 1 : 0) || (i && a->rank != f->rank)) return false;
     f->rank = a->rank;
-    if (f->rank < 2 || !reads_once(next, k->args.at[a->buffer].buffer, &f->taken[i + 1]))
+    if (f->rank < 2 || f->rank > MOST_AXES || !reads_once(next, k->args.at[a->buffer].buffer, &f->taken[i + 1]))
         return false;
     const fc_access *taken = &next->accesses.at[f->taken[i + 1]];
     return taken->rank == f->rank && axes_of(taken, to);

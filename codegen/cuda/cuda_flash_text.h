@@ -55,6 +55,8 @@ static inline uint32_t fc_flash_axis(const fc_flash_gen *x, uint32_t part, uint3
 static inline unsigned fc_flash_walks(const fc_flash_gen *x) {
     return x->f.n == 3 && !x->cls->cuda.flash_once ? x->j->kernel[1]->nstages + 1 : 1;
 }
+/* cuda_flash_loops.c: builds, verifies and prints the loop form of each part. */
+fusec_status fc_flash_loops(fc_flash_gen *x, fc_error *e);
 /* cuda_flash_operands.c: the rows of a tile, and bring(). */
 void fc_flash_bring(fc_flash_gen *x);
 

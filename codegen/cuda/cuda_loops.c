@@ -717,5 +717,6 @@ void fc_cuda_schedule_loops(fc_cuda_gen *g) {
     case FC_CUDA_DOT: contraction(g); break;
     case FC_CUDA_FLASH: /* texts of several kernels (cuda_flash.c, cuda_slide.c) */
     case FC_CUDA_SLIDE: break;
+    case FC_CUDA_FLASH: break; /* a form for each part: cuda_flash_loops.c */
     }
 }
