@@ -81,18 +81,18 @@ typedef enum fc_cuda_split {
                    /* registers, for which those of the next run come ahead */                     \
     X(columns)     /* scan: a block goes down columns, some runs of each at a time */              \
     X(block_rows)  /* scan: a block has a row; else a thread */                                    \
-    X(dot_axis)    /* dot: of the rows of a tile; the number of kept axes if there are none */     \
-    X(dot_across)  /* dot: of the columns, likewise */                                             \
+    X(dot_axis)    /* dot, flash: of the rows of a tile; the number of kept axes if none are */    \
+    X(dot_across)  /* dot, flash: of the columns, likewise */                                      \
     X(dot_tile)    /* dot: which of fc_cuda_tiles */                                               \
-    X(dot_swapped) /* dot: the columns are of the kernel's left operand */                         \
-    X(dot_stages)  /* dot: steps of k in shared memory */                                          \
+    X(dot_swapped) /* dot, flash: the columns are of the kernel's left operand */                  \
+    X(dot_stages)  /* dot: steps of k in shared memory; flash: of 128 columns */                   \
     X(dot_parts)   /* dot: of k, that blocks share; rounded up to a power of two; 0: no split */   \
     X(dot_narrow)  /* dot: of integers whose sums, or what is looked at of them, have 32 bits */   \
-    X(dot_left)    /* dot: how the operand of the rows is read, fc_cuda_reads, */                  \
+    X(dot_left)    /* dot, flash: how the operand of the rows is read, fc_cuda_reads, */           \
     X(dot_right)   /* and that of the columns */                                                   \
     X(flash_deep)  /* flash: sixteens of k of the first product, */                                \
     X(flash_wide)  /* and 64s of columns of the second */                                          \
-    X(flash_parts) /* flash: of 128 columns of the first that are made after each other */         \
+    X(flash_turns) /* flash: in which 128 columns of the first are made */                         \
     X(flash_once)  /* flash: a softmax goes through its row once */                                \
     X(slide_rows)   /* slide: that a thread makes in turn */                                        \
     X(slide_blocks) /* slide: of an SM */                                                           \

@@ -30,8 +30,8 @@ enum {
 };
 #define ONCE UINT_MAX /* in place of a stage: the only walk of a softmax */
 
-static unsigned parts_of(const fc_flash_gen *x) {
-    return x->cls->cuda.flash_parts;
+static unsigned turns_of(const fc_flash_gen *x) {
+    return x->cls->cuda.flash_turns;
 }
 static unsigned scores_of(const fc_flash_gen *x) {
     return fc_flash_scores(x->cls);
@@ -104,11 +104,11 @@ static void instructions(fc_flash_gen *x) {
 
 /* ---- a walk ---------------------------------------------------------------------------------- */
 
-/* c: sums of the first product for the columns of a part; x: what the first kernel makes of them.
+/* c: sums of the first product for the columns of a turn; x: what the first kernel makes of them.
  */
 static void scores(fc_flash_gen *x) {
     fc_cuda_text *t = fc_flash_frame(x);
-    const unsigned n = scores_of(x), each = SIDE / parts_of(x);
+    const unsigned n = scores_of(x), each = SIDE / turns_of(x);
     fc_cuda_line(t, "float c[%u];", n);
     fc_cuda_line(t, "#ifdef FC_EMULATE");
     fc_cuda_line(t, "float *sums[%u];", n);
@@ -116,7 +116,7 @@ static void scores(fc_flash_gen *x) {
     fc_cuda_line(t, "for (unsigned int d = 0; d < %u; d += 16)", x->cls->cuda.flash_deep * 16u);
     fc_cuda_line(t,
                  "    fc_group_product_%s<%u, 1, 1>(sums, all + d / 64 * %d + group * 4096, all + "
-                 "%u + held + d / 64 * %d + part * %u, d %% 64);",
+                 "%u + held + d / 64 * %d + turn * %u, d %% 64);",
                  fc_flash_half(x, 0), n / 4, FC_FLASH_ROOM, fc_flash_rows_room(x->cls),
                  FC_FLASH_ROOM, each * BLOCK);
     fc_cuda_line(t, "#else");
@@ -124,7 +124,7 @@ static void scores(fc_flash_gen *x) {
     for (unsigned d = 0; d < x->cls->cuda.flash_deep; d++) {
         const unsigned at = d / 4 * FC_FLASH_ROOM / 8 + d % 4 * 2;
         fc_cuda_line(t,
-                     "fc_%s_scores(c, rows_matrix + %u, columns_matrix + %u + (held + part * %u) "
+                     "fc_%s_scores(c, rows_matrix + %u, columns_matrix + %u + (held + turn * %u) "
                      "/ 8);",
                      d ? "more" : "first", at, at, each * BLOCK);
     }
@@ -134,7 +134,7 @@ static void scores(fc_flash_gen *x) {
     fc_cuda_line(t, "%s x[%u];", fc_flash_passed_type(x), n);
 }
 
-/* Opens the loop over a thread's scores of a part, `by` at a time. */
+/* Opens the loop over a thread's scores of a turn, `by` at a time. */
 static void begin_elements(fc_flash_gen *x, unsigned by) {
     fc_cuda_text *t = fc_flash_frame(x);
     fc_cuda_line(t, "#pragma unroll");
@@ -198,9 +198,9 @@ static void begin_walk(fc_flash_gen *x) {
     fc_cuda_line(t, "for (ix at = 0; at < columns; at += %d) {", SIDE);
 }
 
-/* What has come is there; opens the loop over parts of it. `apart`: parts have accumulators of
+/* What has come is there; opens the loop over turns. `apart`: turns have accumulators of
  * their own. */
-static void begin_parts(fc_flash_gen *x, bool apart) {
+static void begin_turns(fc_flash_gen *x, bool apart) {
     fc_cuda_text *t = fc_flash_frame(x);
     const unsigned stage = fc_flash_stage(x->cls), stages = x->cls->cuda.dot_stages;
     fc_cuda_line(t, "fc_group_brought<%u>();", stages - 2);
@@ -209,8 +209,8 @@ static void begin_parts(fc_flash_gen *x, bool apart) {
     fc_cuda_line(t, "const unsigned int held = %s;", FC_PLANT(dot_stage, "fill", "from"));
     fc_cuda_line(t, "from = from == %u ? 0 : from + %u;", (stages - 1) * stage, stage);
     fc_cuda_line(t, apart ? "#pragma unroll" : "#pragma unroll 1");
-    fc_cuda_line(t, "for (int part = 0; part < %u; part++) {", parts_of(x));
-    fc_cuda_line(t, "const ix mine = at + (ix)(part * %u + lane %% 4 * 2);", SIDE / parts_of(x));
+    fc_cuda_line(t, "for (int turn = 0; turn < %u; turn++) {", turns_of(x));
+    fc_cuda_line(t, "const ix mine = at + (ix)(turn * %u + lane %% 4 * 2);", SIDE / turns_of(x));
 }
 
 /* The walk with the second product: hidden tiles are left out, or have weights that are known. */
@@ -219,7 +219,7 @@ static void begin_last(fc_flash_gen *x) {
     begin_walk(x);
     if (x->mask.n) fc_cuda_line(t, "const bool away = hidden(at), whole = shown(at);");
     if (x->passes) fc_cuda_line(t, "if (!away) {");
-    begin_parts(x, false);
+    begin_turns(x, false);
     fc_cuda_line(t, "unsigned int weights[%u];", scores_of(x) / 2);
 }
 
@@ -280,7 +280,7 @@ static void put_accumulators(fc_flash_gen *x, unsigned stage) {
     fc_str *out = fc_flash_frame(x)->out;
     for (unsigned r = 0; r < k->reductions.len; r++)
         if (k->reductions.at[r].stage == stage)
-            fc_str_printf(out, in_order(x, r) ? ", w%u[part * %u + i]" : ", w%u[h]", r,
+            fc_str_printf(out, in_order(x, r) ? ", w%u[turn * %u + i]" : ", w%u[h]", r,
                           scores_of(x));
     fc_str_add(out, ");\n");
 }
@@ -305,12 +305,12 @@ static void reduce(fc_flash_gen *x, unsigned stage) {
         apart |= k->reductions.at[r].stage == stage && in_order(x, r);
     begin_walk(x);
     fc_flash_hide_stage(x, stage);
-    begin_parts(x, apart);
+    begin_turns(x, apart);
     scores(x);
     make_scores(x);
     twice(x, take_elements, stage);
     fc_cuda_text *t = fc_flash_frame(x);
-    fc_cuda_line(t, "}"); /* parts */
+    fc_cuda_line(t, "}"); /* turns */
     if (x->mask.n) fc_cuda_line(t, "}");
     for (unsigned r = 0; r < k->reductions.len; r++)
         if (k->reductions.at[r].stage == stage && in_order(x, r)) end_chunk(x, r);
@@ -364,7 +364,7 @@ static void near_weights(fc_flash_gen *x, const char *suffix, unsigned none) {
 
 static void emulated_sums(fc_flash_gen *x) {
     fc_cuda_text *t = fc_flash_frame(x);
-    const unsigned each = SIDE / parts_of(x), second = fc_flash_blocks_of_k(x->cls) * FC_FLASH_ROOM;
+    const unsigned each = SIDE / turns_of(x), second = fc_flash_blocks_of_k(x->cls) * FC_FLASH_ROOM;
     fc_cuda_line(t, "for (int i = 0; i < %u; i++) {", scores_of(x));
     fc_cuda_line(t, "const unsigned int on = thread / 32 * 16 + lane / 4 + i / 2 %% 2 * 8, off = i "
                     "/ 4 * 8 + lane %% 4 * 2 + i %% 2;");
@@ -380,22 +380,22 @@ static void emulated_sums(fc_flash_gen *x) {
     fc_cuda_line(t, "    for (int b = 0; b < %u; b++)", (unsigned)x->cls->cuda.flash_wide);
     fc_cuda_line(t,
                  "        fc_group_product_%s<8, 1, 0>(all_sums + b * 32, made + d / 64 * %d + "
-                 "group * 4096, all + %u + held + b * %d + part * %u + d / 64 * 4096, d %% 64);",
+                 "group * 4096, all + %u + held + b * %d + turn * %u + d / 64 * 4096, d %% 64);",
                  fc_flash_half(x, x->f.n - 1), FC_FLASH_ROOM, fc_flash_rows_room(x->cls) + second,
                  FC_FLASH_ROOM, each * BLOCK);
     fc_cuda_line(t, "__syncthreads();");
 }
 
-/* o += weights of a part times what came with its columns. */
+/* o += weights of a turn times what came with its columns. */
 static void multiply(fc_flash_gen *x) {
     fc_cuda_text *t = fc_flash_frame(x);
-    const unsigned each = SIDE / parts_of(x);
+    const unsigned each = SIDE / turns_of(x);
     fc_cuda_line(t, "#ifdef FC_EMULATE");
     emulated_sums(x);
     fc_cuda_line(t, "#else");
     fc_cuda_line(t, "fc_group_begin();");
     for (unsigned d = 0; d < each / 16; d++)
-        fc_cuda_line(t, "fc_sums(o, weights + %u, right_matrix + %u + (held + part * %u) / 8);",
+        fc_cuda_line(t, "fc_sums(o, weights + %u, right_matrix + %u + (held + turn * %u) / 8);",
                      4 * d, d * 16 * BLOCK / 8, each * BLOCK);
     fc_cuda_line(t, "fc_group_go();");
     fc_cuda_line(t, "fc_settle_sums(o);");
@@ -450,7 +450,7 @@ static void last_walk(fc_flash_gen *x) {
     }
     end_shown(x);
     multiply(x);
-    fc_cuda_line(t, "}"); /* parts */
+    fc_cuda_line(t, "}"); /* turns */
     if (x->passes) fc_cuda_line(t, "}");
     join_levels(x);
     fc_cuda_line(t, "}");
@@ -510,7 +510,7 @@ static void once(fc_flash_gen *x) {
                  scores_of(x) / 2, fc_flash_half(x, x->f.n - 1));
     end_shown(x);
     multiply(x);
-    fc_cuda_line(t, "}"); /* parts */
+    fc_cuda_line(t, "}"); /* turns */
     if (x->passes) fc_cuda_line(t, "}");
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "for (int h = 0; h < 2; h++) {");

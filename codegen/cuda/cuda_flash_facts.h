@@ -2,9 +2,10 @@
 /* cuda_flash_facts.h - two products on tensor cores in one launch: elements of the first, and what
  * kernels between do with its rows, are the left operand of the second and never in memory.
  *
- * Parts are the joined kernels: the first product, what reduces its rows (or nothing), the second
- * product. An array that is passed on has the axes of batches, one of rows and one of columns,
- * along which the second product sums; in which order they are in its array does not matter. */
+ * Parts are the joined kernels, each with its class and axes: the first product, what reduces its
+ * rows (or nothing), the second product. An array that is passed on has the axes of batches, one of
+ * rows and one of columns, along which the second product sums; in which order they are in its
+ * array does not matter. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_FLASH_FACTS_H
 #define FUSEC_CODEGEN_CUDA_CUDA_FLASH_FACTS_H
 
@@ -58,7 +59,7 @@ static inline unsigned fc_flash_rows_room(const fc_class *cls) {
 }
 /* Sums of a thread: of the first product at a time, of the second. */
 static inline unsigned fc_flash_scores(const fc_class *cls) {
-    return FC_FLASH_SIDE / 2u / cls->cuda.flash_parts;
+    return FC_FLASH_SIDE / 2u / cls->cuda.flash_turns;
 }
 static inline unsigned fc_flash_sums(const fc_class *cls) {
     return 32u * cls->cuda.flash_wide;

@@ -90,7 +90,8 @@ static bool find_passed(const fc_joined *j, uint32_t i, fc_flash *f, uint32_t *f
     const fc_access *a = passed_by(k, from);
     if (!a || a->rank != k->np + (i ? 1 : 0) || (i && a->rank != f->rank)) return false;
     f->rank = a->rank;
-    if (f->rank < 2 || f->rank > MOST_AXES || !reads_once(next, k->args.at[a->buffer].buffer, &f->taken[i + 1]))
+    if (f->rank < 2 || f->rank > MOST_AXES ||
+        !reads_once(next, k->args.at[a->buffer].buffer, &f->taken[i + 1]))
         return false;
     const fc_access *taken = &next->accesses.at[f->taken[i + 1]];
     return taken->rank == f->rank && axes_of(taken, to);

@@ -72,13 +72,13 @@ static void products(const fc_flash_gen *x, fc_cuda_gen *g, uint32_t part, unsig
 }
 
 static void first(const fc_flash_gen *x, fc_cuda_gen *g) {
-    const unsigned across = g->cls->cuda.dot_across, each = SIDE / x->cls->cuda.flash_parts,
+    const unsigned across = g->cls->cuda.dot_across, each = SIDE / x->cls->cuda.flash_turns,
                    deep = 64u * fc_flash_blocks_of_k(x->cls);
     operand(x, g, 0, true, deep);
     operand(x, g, 0, false, deep);
     tiles(x, g, 0);
     open(g, FC_LOOP_SERIAL, across, SIDE, 1);
-    if (x->cls->cuda.flash_parts > 1) open(g, FC_LOOP_SERIAL, across, each, 1);
+    if (x->cls->cuda.flash_turns > 1) open(g, FC_LOOP_SERIAL, across, each, 1);
     const uint32_t depth = g->loops.depth;
     leaf(g, FC_LEAF_CLEAR, 0);
     open(g, FC_LOOP_SERIAL, g->np, FC_DOT_CHUNK16, 1);

@@ -114,7 +114,7 @@ static bool choose_texts(const fc_machine *m, uint32_t mode, chosen *x) {
     first->cuda.flash_wide = (uint16_t)fc_ceil_div(wide, FC_FLASH_BLOCK);
     first->cuda.flash_once = goes_once(mode, x);
     if (!first->cuda.flash_once && j->n == 3 && has_runs(j->kernel[1])) return false;
-    first->cuda.flash_parts = first->cuda.flash_once || fc_flash_together(first) == 1 ? 1 : 2;
+    first->cuda.flash_turns = first->cuda.flash_once || fc_flash_together(first) == 1 ? 1 : 2;
     first->cuda.full = columns % FC_FLASH_SIDE == 0;
     first->cuda.dot_left = reads_of(x, 0, true, j->nest[0]->np, FC_CUDA_BY_K);
     first->cuda.dot_right = reads_of(x, 0, false, j->nest[0]->np, FC_CUDA_BY_K);
