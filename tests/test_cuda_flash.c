@@ -89,12 +89,19 @@ static void causal(const operands *x) {
     fc_node open = gb2(x->g, FC_OP_ge, place(x, s, 1), place(x, s, 2));
     multiply(x, softmax(x->g, where(x->g, open, s, -INFINITY)));
 }
-/* 16 bits all along; rows come late, so the first ones are hidden whole: their results are NaN. */
-static void late(const operands *x) {
+/* 16 bits all along; rows begin before the keys, so the first ones are hidden whole: their results
+ * are NaN. */
+static void before(const operands *x, double by) {
     fc_graph *g = x->g;
     fc_node s = fc_build_matmul(g, x->q, turned(g, x->k));
-    fc_node later = gb2(g, FC_OP_gt, place(x, s, 2), minus(g, place(x, s, 1), 150));
+    fc_node later = gb2(g, FC_OP_gt, place(x, s, 2), minus(g, place(x, s, 1), by));
     multiply(x, softmax(g, gb3(g, FC_OP_where, later, gbn(g, s, -INFINITY), s)));
+}
+static void late(const operands *x) {
+    before(x, 150);
+}
+static void shifted(const operands *x) { /* tiles of all kinds, none of which begins at the mask */
+    before(x, 20);
 }
 /* A window around the row, and the first keys; what is hidden is a number, which a row that is
  * hidden whole has everywhere. */
@@ -448,6 +455,7 @@ static const sample samples[] = {
     {causal, FUSEC_BF16, {1, 256, 256, 64, 64}, FC_MODE_REASSOC, FC_FLASH_MASKED},
     {causal, FUSEC_BF16, {2, 140, 420, 16, 128}, FAST, FC_FLASH_FINITE},
     {late, FUSEC_BF16, {1, 200, 200, 16, 16}, 0, FC_FLASH_MASKED},
+    {shifted, FUSEC_BF16, {1, 200, 300, 16, 16}, 0, FC_FLASH_MASKED},
     {window, FUSEC_BF16, {1, 260, 300, 16, 16}, 0, FC_FLASH_MASKED},
     {window, FUSEC_BF16, {1, 260, 300, 16, 16}, FAST, FC_FLASH_OPEN},
     {lengths, FUSEC_F16, {3, 20, 400, 16, 16}, 0, FC_FLASH_MASKED},
