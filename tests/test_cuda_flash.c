@@ -100,8 +100,12 @@ static void before(const operands *x, double by) {
 static void late(const operands *x) {
     before(x, 150);
 }
-static void shifted(const operands *x) { /* tiles of all kinds, none of which begins at the mask */
+/* The mask begins inside of tiles. */
+static void shifted(const operands *x) {
     before(x, 20);
+}
+static void ahead(const operands *x) {
+    before(x, -20);
 }
 /* A window around the row, and the first keys; what is hidden is a number, which a row that is
  * hidden whole has everywhere. */
@@ -456,6 +460,7 @@ static const sample samples[] = {
     {causal, FUSEC_BF16, {2, 140, 420, 16, 128}, FAST, FC_FLASH_FINITE},
     {late, FUSEC_BF16, {1, 200, 200, 16, 16}, 0, FC_FLASH_MASKED},
     {shifted, FUSEC_BF16, {1, 200, 300, 16, 16}, 0, FC_FLASH_MASKED},
+    {ahead, FUSEC_BF16, {1, 140, 200, 16, 16}, 0, FC_FLASH_MASKED},
     {window, FUSEC_BF16, {1, 260, 300, 16, 16}, 0, FC_FLASH_MASKED},
     {window, FUSEC_BF16, {1, 260, 300, 16, 16}, FAST, FC_FLASH_OPEN},
     {lengths, FUSEC_F16, {3, 20, 400, 16, 16}, 0, FC_FLASH_MASKED},
