@@ -33,8 +33,7 @@ typedef struct fc_joined {
     const uint32_t *same; /* [accesses of the last] the access of the first that is at the same
                              element all the time, + 1; 0: none */
     fc_layout layout[FC_MOST_JOINED]; /* in the block of the launch */
-    fc_layout layout[FC_MOST_JOINED];    /* in the block of the launch */
-    uint32_t times[FC_MOST_JOINED];      /* how often it makes what each of them does */
+    uint32_t times[FC_MOST_JOINED];   /* how often it makes what each of them does */
 } fc_joined;
 
 static inline fc_layout fc_layout_from(fc_layout l, uint32_t first) {

@@ -88,6 +88,7 @@ static fusec_status try_join(fc_program *p, fc_bound *b, uint32_t first, uint32_
         uint32_t blocked = 0;
         fc_error why = {0};
         x.j.kernel[i] = kernel_of(p, first + i);
+        x.j.times[i] = 1;
         x.j.nest[i] = &x.nest[i];
         const fusec_status s = bind_nest(p, b, first + i, &x.nest[i], &blocked, &why);
         if (s == FUSEC_OUT_OF_MEMORY) return fc_oom(e);

@@ -9,8 +9,6 @@
  * (rows that threads share), cuda_outer.c (columns), cuda_gang.c (blocks that wait for each other),
  * cuda_ring.c (rows in shared memory), cuda_divide.c, cuda_dot.c and cuda_mma.c (contractions).
  * Texts of several kernels: cuda_flash.c (products), cuda_slide.c (maps).
- * cuda_ring.c (rows in shared memory), cuda_divide.c, cuda_dot.c and cuda_mma.c (contractions),
- * cuda_flash.c (joined products).
  * Which schedule a kernel has is chosen in schedule/.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer

@@ -715,8 +715,7 @@ void fc_cuda_schedule_loops(fc_cuda_gen *g) {
     case FC_CUDA_RING: ring(g); break;
     case FC_CUDA_CLUSTER: cluster(g); break;
     case FC_CUDA_DOT: contraction(g); break;
-    case FC_CUDA_FLASH: /* texts of several kernels (cuda_flash.c, cuda_slide.c) */
-    case FC_CUDA_SLIDE: break;
-    case FC_CUDA_FLASH: break; /* a form for each part: cuda_flash_loops.c */
+    case FC_CUDA_FLASH: /* texts of several kernels: a form for each (cuda_flash_loops.c), */
+    case FC_CUDA_SLIDE: break; /* and cuda_slide.c */
     }
 }

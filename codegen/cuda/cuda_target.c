@@ -37,6 +37,8 @@ static fusec_status emit_joined(const fc_machine *m, const fc_joined *j, const c
     (void)m; /* what a text may depend on is in the classes */
     return j->cls[0].cuda.kind == FC_CUDA_SLIDE ? fc_cuda_emit_slide(j, name, out, e)
                                                 : fc_cuda_emit_flash(j, name, out, e);
+}
+
 /* A clock of an SM: 2,048 products of 16 bits, or 128 instructions. */
 static uint32_t products(const fc_class *cls) {
     return fc_cuda_on_tensor_cores(cls) ? 16 : 1;
@@ -51,8 +53,6 @@ const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
                                   .long_to_compile = long_to_compile,
                                   .quicker = fc_cuda_map_quicker,
                                   .kept = kept,
+                                  .products = products,
                                   .join = join,
                                   .emit_joined = emit_joined};
-                                  .products = products,
-                                  .join = fc_cuda_join,
-                                  .emit_joined = fc_cuda_emit_joined};

@@ -180,7 +180,6 @@ fusec_status fc_cuda_join_flash(const fc_machine *m, uint32_t mode, uint32_t ali
         if (a != x.row && !fc_mul_ok(tiles, extent(&x, a), &tiles)) return FUSEC_OK;
     if (tiles * SHARE_OF_SMS < m->sm_count || tiles > INT32_MAX) return FUSEC_OK;
     launch_of(m, &x, tiles, l);
-    for (uint32_t i = 0; i < j->n; i++) j->times[i] = 1;
     if (j->n == 3 && !j->cls[0].cuda.flash_once) j->times[0] = j->kernel[1]->nstages + 1;
     *can = true;
     return FUSEC_OK;
