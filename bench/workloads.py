@@ -481,8 +481,8 @@ W("attention_causal", "product", {"q": "bf16[h, n, d]", "k": "bf16[h, n, d]", "v
     s = where(arange(n)[None, :] > arange(n)[:, None], -inf, s)
     e = exp(s - max(s, axis=-1, keepdims=true))
     return bf16(e / sum(e, axis=-1, keepdims=true)) @ v""",
-  np="""s = np.exp(np.where(np.tri(q.shape[1], dtype=bool), f32(q @ k.transpose(0, 2, 1))*0.125, -np.inf))
-    return (s/np.sum(s, axis=-1, keepdims=True)).astype(q.dtype) @ v""",
+  np="s = np.exp(np.where(np.tri(q.shape[1], dtype=bool), f32(q @ k.transpose(0, 2, 1))*0.125, -np.inf)); "
+     "return (s/np.sum(s, axis=-1, keepdims=True)).astype(q.dtype) @ v",
   torch="torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True)[0]")
 HEADS_IN = {"q": "f32[h, n, d]", "k": "f32[h, n, d]", "v": "f32[h, n, d]"}
 W("attention_f32", "product", HEADS_IN, {"out": "f32[h, n, d]"}, None, dict(h=4, n=2048, d=64), tol=1e-3,

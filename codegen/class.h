@@ -94,8 +94,8 @@ typedef enum fc_cuda_split {
     X(flash_wide)  /* and 64s of columns of the second */                                          \
     X(flash_turns) /* flash: in which 128 columns of the first are made */                         \
     X(flash_once)  /* flash: a softmax goes through its row once */                                \
-    X(slide_rows)   /* slide: that a thread makes in turn */                                        \
-    X(slide_blocks) /* slide: of an SM */                                                           \
+    X(slide_rows)   /* slide: that a thread makes in turn */                                       \
+    X(slide_blocks) /* slide: of an SM */                                                          \
     X(flash_mask)  /* flash: fc_flash_masks */                                                     \
     X(roomy)       /* registers need not do for other blocks of the SM */                          \
     SPEED(large)   /* its arrays are more than the L2 holds */

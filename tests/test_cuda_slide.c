@@ -48,6 +48,28 @@ typedef struct sample {
     "    return g[0]*t[:-4] + g[1]*t[1:-3] + g[2]*t[2:-2] + g[3]*t[4:]\n"                          \
     "}\n"
 
+/* A boundary of a part of an array, and parts of it that go on behind that one's edge. */
+#define BEYOND(part, mode, others)                                                                 \
+    "export def f(u: f32[h, w], g: f32[k]) -> f32[h, w - 4] {\n"                                   \
+    "    a = boundary(u[:, " part "], mode=\"" mode "\")\n"                                        \
+    "    t[y in 0..h, x in 0..w - 4] = a[y, x + 1] + a[y, x - 1]*g[1]\n"                           \
+    "    t = materialize(t + " others ")\n"                                                        \
+    "    b = boundary(t, mode=\"edge\")\n"                                                         \
+    "    v[y in 0..h, x in 0..w - 4] = b[y - 1, x] + b[y + 1, x]\n"                                \
+    "    return v\n"                                                                               \
+    "}\n"
+
+/* Rows so short that the next one is near. */
+#define SHORT                                                                                      \
+    "export def f(u: f32[901, 16], g: f32[k]) -> f32[900, 16] {\n"                                 \
+    "    a = boundary(u[:-1], mode=\"edge\")\n"                                                    \
+    "    t[y in 0..900, x in 0..16] = a[y, x + 1] + a[y, x - 1]*g[0]\n"                            \
+    "    t = materialize(t + u[1:]*u[:-1])\n"                                                      \
+    "    b = boundary(t, mode=\"edge\")\n"                                                         \
+    "    v[y in 0..900, x in 0..16] = b[y - 1, x] + b[y + 1, x]\n"                                 \
+    "    return v\n"                                                                               \
+    "}\n"
+
 /* No reads at edges along the columns; rows far from their element only. */
 #define BELOW                                                                                      \
     "export def f(u: f32[h, w], g: f32[k]) -> f32[h, w] {\n"                                       \
@@ -152,6 +174,9 @@ static const sample samples[] = {
     {MIXED, 90, 260, 0},
     {MIXED, 81, 203, 4},
     {OPEN, 85, 130, 0},
+    {BEYOND(":-4", "zero", "u[:, 4:] + u[:, 3:-1]"), 90, 264, 0},
+    {BEYOND("2:-2", "reflect", "u[:, 4:] + u[:, 3:-1]"), 90, 263, 0},
+    {SHORT, 901, 16, 0},
     {BELOW, 99, 132, 0},
     {BATCHES, 40, 150, 0},
     {SIZED, 70, 300, 0},
@@ -168,7 +193,7 @@ FC_TEST(cuda_slide, one_launch_has_the_bits_of_two) {
     if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
     bool ok = true;
     for (size_t i = 0; i < FC_COUNT(samples); i++) {
-        if (!(taken[i] = fc_test_takes(3))) continue;
+        if (!(taken[i] = fc_test_takes(6))) continue;
         FC_TRACE("sample %zu", i);
         ok = open_job(&jobs[i], &samples[i], true) && ok;
         FC_EXPECT_TRUE(jobs[i].can);

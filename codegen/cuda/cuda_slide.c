@@ -212,7 +212,7 @@ static void sources(slide *x, unsigned n) {
                  size, n, n);
     fc_cuda_line(t, "__syncwarp();");
     fc_cuda_line(t, "const auto whole = [&](const int c) {");
-    fc_cuda_line(t, "bool all = even;");
+    fc_cuda_line(t, "bool all = even && begin + c * %u >= 0;", each); /* -1 is none */
     fc_cuda_line(t, "for (int e = c * %u; e < (c + 1) * %u; e++) {", each, each);
     fc_cuda_line(t, "all = all && column%u[e] == begin + e;", n);
     fc_cuda_line(t, "}");

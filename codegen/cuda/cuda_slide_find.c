@@ -192,10 +192,11 @@ static bool stands(finder *x, fc_val load, fc_slide_reads *r) {
 
 /* ---- reads of an array ----------------------------------------------------------------------- */
 
-/* Whether both are reads of the same, beyond its edges too; that of a load which meets none is
- * described by the other. */
-static bool agree(const fc_slide_reads *a, const fc_slide_reads *b) {
-    if (a->index == FC_NOVAL || b->index == FC_NOVAL) return true;
+/* Whether both are reads of the same, beyond its edges too. That of a load which meets none is
+ * described by the other among rows, where what stands at a place is the place itself as far as the
+ * array goes; columns may be continued where the array goes on. */
+static bool agree(const fc_slide_reads *a, const fc_slide_reads *b, bool rows) {
+    if (rows && (a->index == FC_NOVAL || b->index == FC_NOVAL)) return true;
     return a->index == b->index && a->when == b->when;
 }
 
@@ -209,7 +210,7 @@ static bool add(finder *x, fc_val load, fc_slide_reads r) {
                       high = r.high > to->high ? r.high : to->high;
         const bool all = x->part == FC_SLIDE_TAKES;
         if (to->arg != r.arg || (!all && to->access != r.access) || high - low >= FC_SLIDE_MOST ||
-            !agree(to, &r))
+            !agree(to, &r, all))
             continue;
         if (to->index == FC_NOVAL) to->index = r.index, to->when = r.when;
         to->low = low;
@@ -376,12 +377,11 @@ static bool value_of(const fc_kernel *k, fc_val v, const int64_t *values, int64_
 /* Of neighbours that meet no edge (passes/lower_neighbours.c): a constant. */
 static bool constant_shift(const fc_kernel *k, const fc_val *of, unsigned n, int32_t *shift) {
     int64_t sum = 0, one;
-    for (unsigned i = 0; i < n; i++) {
-        if (!constant_of(k, of[i], &one)) return false;
-        sum += one;
-    }
+    for (unsigned i = 0; i < n; i++)
+        if (!constant_of(k, of[i], &one) || !fc_add_ok(sum, one, &sum)) return false;
+    if (sum < -FC_SLIDE_MOST || sum > FC_SLIDE_MOST) return false;
     *shift = (int32_t)sum;
-    return sum >= -FC_SLIDE_MOST && sum <= FC_SLIDE_MOST;
+    return true;
 }
 
 /* Of a load at a computed element. */

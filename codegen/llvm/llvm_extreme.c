@@ -20,9 +20,9 @@ static bool is_place(fc_op op) {
 
 bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st) {
     const fc_ll_red *r = &f->red[st->first];
-    return (fc_ll_is_min_max(r->op) || is_place(r->op)) && st->count == 1 && !f->has_inside && f->cls->nr == 1 &&
-           r->comp[0] != FUSEC_BOOL && (is_place(r->op) || fc_is_float(r->comp[0])) &&
-           fc_ll_steps(f, st) <= 6;
+    return (fc_ll_is_min_max(r->op) || is_place(r->op)) && st->count == 1 && !f->has_inside &&
+           f->cls->nr == 1 && r->comp[0] != FUSEC_BOOL &&
+           (is_place(r->op) || fc_is_float(r->comp[0])) && fc_ll_steps(f, st) <= 6;
 }
 
 /* ---- one vector -------------------------------------------------------------------------- */

@@ -82,7 +82,8 @@ static bool is_quick(const fc_ll *f, const fc_ll_stage *part) {
  * together; functions and gathered loads are not done twice. */
 static bool goes_apart(const fc_ll *f, const fc_ll_stage *st) {
     unsigned others = 0;
-    if (!st->nparts || f->has_inside || f->cls->nr > 1 || (f->kept && st == f->kept_stage)) return false;
+    if (!st->nparts || f->has_inside || f->cls->nr > 1 || (f->kept && st == f->kept_stage))
+        return false;
     for (unsigned p = 0; p < st->nparts; p++) others += !is_quick(f, &st->part[p]);
     for (uint32_t a = 0; a < f->cls->naccess; a++)
         if (fc_class_move(f->cls, a, f->lane_axis) == FC_MOVE_ANY) return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* llvm_inside.c - maps whose reads may meet an edge, in two texts.
+/* llvm_inside.c - maps and reductions whose reads may meet an edge, in two texts.
  *
  * In: the code of codegen/inside.h for the lanes' axis. Out: a row of points as
  *
