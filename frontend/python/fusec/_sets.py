@@ -219,10 +219,7 @@ def repeat(x, repeats, /, axis=None):
         return _repeat_each(x, repeats, axis)
     if repeats < 0:
         raise ValueError("repeats may not contain negative values.")
-    s = x.shape
-    wide = reshape(x, (*s[: axis + 1], 1, *s[axis + 1:]))
-    wide = _core.broadcast(wide, s[: axis + 1] + (repeats,) + s[axis + 1:])
-    return _core.reshape(wide, s[:axis] + (s[axis] * repeats,) + s[axis + 1:])
+    return x if repeats == 1 else _core.op("repeat", (x,), (axis,), (repeats,))
 
 
 # ---- without some, and with others ------------------------------------------------------------------

@@ -341,12 +341,12 @@ def tile(x, repetitions, /):
     reps = shape_tuple(repetitions)
     reps = (1,) * (x.ndim - len(reps)) + tuple(reps)
     s = (1,) * (len(reps) - x.ndim) + x.shape
-    apart, wide, shape = [], [], []
-    for r, n in zip(reps, s):
-        apart += [1, n]
-        wide += [r, n]
-        shape.append(n * r)
-    return _core.reshape(_core.broadcast(_core.reshape(x, tuple(apart)), tuple(wide)), tuple(shape))
+    if len(reps) > x.ndim:
+        x = reshape(x, s)
+    if reps and 1 < reps[-1] <= MOST_FUSED:  # whole vectors: no index is divided
+        x = concat((x,) * reps[-1], axis=-1)
+        reps = (*reps[:-1], 1)
+    return x if all(r == 1 for r in reps) else _core.op("tile", (x,), None, reps)
 
 
 def roll(x, /, shift, axis=None):
