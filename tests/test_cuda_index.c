@@ -182,6 +182,21 @@ static void run_job(job *j, fc_cuda_host *host) {
     fc_str_free(&why);
 }
 
+/* Builds what is on the host, runs and closes all jobs; `seeds` say which they are, NULL: their
+ * numbers. */
+static void run_all(fc_cuda_host *host, const char *what, job *const *jobs, const uint64_t *seeds,
+                    size_t n) {
+    const bool built = fc_cuda_host_build(host);
+    FC_EXPECT_TRUE(built);
+    for (size_t i = 0; i < n; i++) {
+        FC_TRACE("%s %llu", what, (unsigned long long)(seeds ? seeds[i] : i));
+        if (built) run_job(jobs[i], host);
+        FC_UNTRACE();
+        close_job(jobs[i]);
+    }
+    fc_cuda_host_close(host);
+}
+
 static void run_graphs(wanted *is_wanted) {
     FC_TAKE_ONE_OF(2);
     fc_cuda_host host;
@@ -192,15 +207,7 @@ static void run_graphs(wanted *is_wanted) {
     for (uint64_t seed = 1; n < GRAPHS && seed < 40000; seed++)
         if ((jobs[n] = open_job(seed, is_wanted, &host))) seeds[n++] = seed;
     FC_EXPECT_EQ_U64(n, GRAPHS);
-    const bool built = fc_cuda_host_build(&host);
-    FC_EXPECT_TRUE(built);
-    for (size_t i = 0; i < n; i++) {
-        FC_TRACE("seed %llu", (unsigned long long)seeds[i]);
-        if (built) run_job(jobs[i], &host);
-        FC_UNTRACE();
-        close_job(jobs[i]);
-    }
-    fc_cuda_host_close(&host);
+    run_all(&host, "seed", jobs, seeds, n);
 }
 
 FC_TEST(cuda_index, random_graphs_on_the_host) {
@@ -433,7 +440,7 @@ FC_TEST(cuda_index, stencils_on_the_host) {
     static const int64_t far[] = {101, 100};
     job *jobs[4 * FC_COUNT(modes) + FC_COUNT(far) + 6];
     size_t n = 0;
-    unsigned in_turn = 0, windows = 0, together = 0;
+    unsigned in_turn = 0, windows = 0, twos = 0, together = 0;
     if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
     for (size_t m = 0; m < FC_COUNT(modes); m++)
         for (size_t s = 0; s < FC_COUNT(sizes); s++)
@@ -442,7 +449,8 @@ FC_TEST(cuda_index, stencils_on_the_host) {
                                       sizes[s][1] * (u8 ? 4 : 1), &host);
                 if (!j) continue;
                 in_turn += j->steps[0].cls.cuda.rows_in_turn > 0;
-                windows += j->steps[0].cls.vector > 1;
+                windows += j->steps[0].cls.aligned;
+                twos += j->steps[0].cls.vector == 2 && !j->steps[0].cls.aligned;
                 together += text_has(j, "bool every = ");
                 jobs[n++] = j;
             }
@@ -475,16 +483,9 @@ FC_TEST(cuda_index, stencils_on_the_host) {
     FC_EXPECT_EQ_U64(n, FC_COUNT(jobs));
     FC_EXPECT_EQ_U64(in_turn, 2 * FC_COUNT(modes));
     FC_EXPECT_EQ_U64(windows, 2 * FC_COUNT(modes));
+    FC_EXPECT_EQ_U64(twos, FC_COUNT(modes)); /* rows of 37 */
     FC_EXPECT_EQ_U64(together, 2 * FC_COUNT(modes));
-    const bool built = fc_cuda_host_build(&host);
-    FC_EXPECT_TRUE(built);
-    for (size_t i = 0; i < n; i++) {
-        FC_TRACE("stencil %u", (unsigned)i);
-        if (built) run_job(jobs[i], &host);
-        FC_UNTRACE();
-        close_job(jobs[i]);
-    }
-    fc_cuda_host_close(&host);
+    run_all(&host, "stencil", jobs, NULL, n);
 }
 
 /* Views that differ by constants are reads at computed elements, in rows
@@ -515,13 +516,5 @@ FC_TEST(cuda_index, views_on_the_host) {
         FC_UNTRACE();
     }
     FC_EXPECT_EQ_U64(n, FC_COUNT(all));
-    const bool built = fc_cuda_host_build(&host);
-    FC_EXPECT_TRUE(built);
-    for (size_t i = 0; i < n; i++) {
-        FC_TRACE("views %u", (unsigned)i);
-        if (built) run_job(jobs[i], &host);
-        FC_UNTRACE();
-        close_job(jobs[i]);
-    }
-    fc_cuda_host_close(&host);
+    run_all(&host, "views", jobs, NULL, n);
 }

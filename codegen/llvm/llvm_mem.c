@@ -123,10 +123,9 @@ static bool in_turn_of_channels(const fc_ll *f) {
 
 static place find(fc_ll *f, uint32_t a) {
     place p = {.move = fc_class_move(f->cls, a, f->lane_axis)};
-    p.channels = f->cls->llvm.joined && !walks_as_one(f, a) && in_turn_of_channels(f);
-    if (p.channels) return p;
     if (f->cls->llvm.joined && !walks_as_one(f, a)) {
-        p.lanes = joined_lanes(f, a);
+        p.channels = in_turn_of_channels(f);
+        if (!p.channels) p.lanes = joined_lanes(f, a);
         return p;
     }
     bool point = f->k->accesses.at[a].level == FC_POINT || f->k->schedule == FC_SCHED_MAP;

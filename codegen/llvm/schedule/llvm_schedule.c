@@ -322,11 +322,12 @@ static unsigned channels_of(const fc_kernel *k, const fc_nest *n) {
 
 /* Pixels of few channels, where only indices, or what is the same for pixels or channels, keep the
  * two axes apart: vectors are filled by several pixels. */
-static bool joins_axes(const fc_kernel *k, const fc_nest *n) {
+static bool joins_axes(const fc_kernel *k, const fc_nest *n, unsigned *channels) {
+    *channels = 0;
     if (k->schedule != FC_SCHED_MAP || n->np < 2 || k->updates.len) return false;
     if (n->extent[n->np - 1] > FEW_NEIGHBOURS || n->extent[n->np - 2] < FEW_NEIGHBOURS)
         return false;
-    if (channels_of(k, n)) return true;
+    if ((*channels = channels_of(k, n)) != 0) return true;
     for (uint32_t a = 0; a < n->naccess; a++)
         if (k->accesses.at[a].buffer != FC_NO_BUFFER && !walks_as_one(n, a)) return false;
     return true;
@@ -396,6 +397,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     cls->wide = n->wide && vector_indices;
     cls->vector = (uint8_t)fc_ll_widest(m);
     uint32_t across;
+    unsigned channels;
     if (k->schedule == FC_SCHED_DOT) FC_TRY(fc_ll_choose_panels(m, k, n, arena, cls, e));
     if (cls->llvm.panels || cls->llvm.direct) return FUSEC_OK;
     if (k->schedule == FC_SCHED_DOT && n->extent[n->np - 1] >= CHAINS * cls->vector &&
@@ -406,10 +408,10 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     cls->llvm.one_chunk = inner && !narrow && n->nr == 1 && n->count > 0 && n->count <= FC_CHUNK;
     if (narrow) {
         choose_narrow(m, k, n, cls, move);
-    } else if (joins_axes(k, n)) {
+    } else if (joins_axes(k, n, &channels)) {
         move_joined(n, cls, move);
         cls->wide = n->wide;
-        cls->llvm.channels = (uint16_t)channels_of(k, n);
+        cls->llvm.channels = (uint16_t)channels;
         cls->llvm.stream =
             !cls->llvm.channels && should_stream(m, k, n, lanes, false, cls->llvm.joined);
     } else if (k->schedule == FC_SCHED_MAP && !k->updates.len &&
