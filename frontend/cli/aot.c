@@ -59,12 +59,13 @@ static fusec_status read_levels(fc_aot *a, const char *list, fc_error *e) {
 }
 
 fusec_status fc_aot_open(fc_aot *a, fc_cli *c, const char *file, const char *prefix,
-                         const char *arch, bool cuda, fc_error *e) {
+                         const char *arch, bool cuda, unsigned what, fc_error *e) {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
     memset(a, 0, sizeof *a);
     a->cli = c;
     a->alloc = c->alloc;
     a->file = base;
+    a->compiles = (what & FC_AOT_CODE) != 0;
     fc_arena_init(&a->arena, c->alloc);
     fc_image_init(&a->image, c->alloc);
     fc_str *texts[] = {&a->functions, &a->declarations, &a->header, &a->json};

@@ -66,12 +66,13 @@ typedef struct fc_aot {
     FC_VEC(fc_bytes) objects;
     FC_VEC(char *) names; /* that stay global */
     uint32_t count;       /* of the functions */
+    bool compiles;        /* false: no file that is asked for has code */
 } fc_aot;
 
 /* `prefix`: what names begin with; `arch` as --arch, NULL: x86-64-v3 and x86-64, and sm_90 with
- * `cuda`. */
+ * `cuda`; `what`: FC_AOT_ bits of the files that are to be written. */
 fusec_status fc_aot_open(fc_aot *a, fc_cli *c, const char *file, const char *prefix,
-                         const char *arch, bool cuda, fc_error *e);
+                         const char *arch, bool cuda, unsigned what, fc_error *e);
 fusec_status fc_aot_add(fc_aot *a, fc_job *s, const fc_item *def, const char *dtype, fc_error *e);
 fusec_status fc_aot_write(fc_aot *a, const char *folder, unsigned what, fc_error *e);
 void fc_aot_close(fc_aot *a);

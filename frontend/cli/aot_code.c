@@ -11,6 +11,7 @@ fusec_status fc_aot_compile(fc_aot *a, const fc_str *text, const char *cpu, fc_e
     fc_bytes object = {0};
     fusec_status s;
     if (text->oom) return fc_oom(e);
+    if (!a->compiles) return FUSEC_OK;
     if (a->ctx->helper) {
         s = fc_helper_llvm(a->ctx->helper, text->data, text->len, "aot", &o, &object, e);
     } else {

@@ -227,7 +227,7 @@ static fusec_status build(fc_cli *c, const fc_ast *ast, wanted_files *w, fc_erro
     if (!w->aot) return build_all(c, ast, w, e);
     w->object = &object;
     fusec_status s = fc_aot_open(&object, c, c->o.files.at[0], c->o.text[FC_FLAG_PREFIX],
-                                 c->o.text[FC_FLAG_ARCH], is_cuda(c), e);
+                                 c->o.text[FC_FLAG_ARCH], is_cuda(c), w->aot, e);
     if (!s) s = build_all(c, ast, w, e);
     fc_aot_close(&object);
     return s;

@@ -42,7 +42,7 @@ unsigned fc_cuda_host_add(fc_cuda_host *h, const char *text) {
     return h->count;
 }
 
-/* Without optimisation: most of the time goes into compiling and into cuda_fibers.c. */
+/* -O0 would compile in half the time and run for three times as long. */
 bool fc_cuda_host_build(fc_cuda_host *h) {
     char command[600], path[96];
     fclose(h->file);
