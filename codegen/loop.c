@@ -113,6 +113,10 @@ static void print_loop(const fc_loop *n, fc_str *out) {
     if (n->batch) fc_str_printf(out, " batch=%u", n->batch);
 }
 
+static void print_part(unsigned part, fc_str *out) {
+    if (part) fc_str_printf(out, " of %u", part);
+}
+
 static void print_node(const fc_loop *n, fc_str *out) {
     fc_str_add(out, kinds[n->kind]);
     if (fc_is_loop(n->kind))
@@ -122,6 +126,7 @@ static void print_node(const fc_loop *n, fc_str *out) {
     put_word(ways[n->way], out);
     if (fc_is_joining(n)) fc_str_printf(out, " %u", (unsigned)n->phase);
     put_word(aheads[n->ahead], out);
+    print_part(n->part, out);
     fc_str_char(out, '\n');
 }
 
@@ -135,24 +140,32 @@ static void print_list(const fc_loops *l, uint32_t at, unsigned depth, const cha
     }
 }
 
+static void print_buffer(const fc_stage_buffer *b, fc_str *out) {
+    fc_str_add(out, "buffer");
+    print_phase(&(fc_loop){.kind = FC_LEAF_FILL, .phase = b->set}, out);
+    fc_str_printf(out, ": %s %u", b->packed ? "operand" : "access", (unsigned)b->access);
+    print_part(b->part, out);
+    fc_str_printf(out, " %s along %u, ",
+                  b->packed       ? "packed"
+                  : b->passed     ? "passed on"
+                  : b->transposed ? "transposed"
+                                  : "gathered",
+                  (unsigned)b->along);
+    if (b->elements == FC_STEP_SPAN)
+        fc_str_add(out, "a span");
+    else
+        fc_str_printf(out, "%u x %u", (unsigned)b->lanes, (unsigned)b->elements);
+    if (b->around) fc_str_printf(out, " with %u around", (unsigned)b->around);
+    fc_str_printf(out, " in %s", spaces[b->space]);
+    if (b->copied) fc_str_add(out, ", copied");
+    if (b->stages) fc_str_printf(out, ", %u in turn", (unsigned)b->stages);
+    fc_str_char(out, '\n');
+}
+
 void fc_loops_print(const fc_loops *l, const char *prefix, fc_str *out) {
     for (size_t i = 0; i < l->buffer.len; i++) {
-        const fc_stage_buffer *b = &l->buffer.at[i];
-        fc_str_printf(out, "%sbuffer", prefix);
-        print_phase(&(fc_loop){.kind = FC_LEAF_FILL, .phase = b->set}, out);
-        fc_str_printf(out, ": %s %u %s along %u, ", b->packed ? "operand" : "access",
-                      (unsigned)b->access,
-                      b->packed       ? "packed"
-                      : b->transposed ? "transposed"
-                                      : "gathered",
-                      (unsigned)b->along);
-        if (b->elements == FC_STEP_SPAN)
-            fc_str_add(out, "a span");
-        else
-            fc_str_printf(out, "%u x %u", (unsigned)b->lanes, (unsigned)b->elements);
-        fc_str_printf(out, " in %s", spaces[b->space]);
-        if (b->stages) fc_str_printf(out, ", %u in turn", (unsigned)b->stages);
-        fc_str_char(out, '\n');
+        fc_str_add(out, prefix);
+        print_buffer(&l->buffer.at[i], out);
     }
     for (unsigned i = 0; i < FC_LOOP_FUNCTIONS; i++) {
         if (i && l->function[i]) fc_str_printf(out, "%sfinish:\n", prefix);

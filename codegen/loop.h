@@ -60,6 +60,22 @@
  *         serial 0 gang
  *           fill kept
  *
+ * Kernels that are one launch (codegen/joined.h) with the same kept axes have one form, whose nodes
+ * say whose code runs there, and buffers what one of them passes on:
+ *
+ *     serial 0 by 4 early     rows, from so far before the range as what is passed on is read
+ *       await 0               what an earlier turn asked for
+ *       unroll 0 x4
+ *         vector 1 by 4
+ *           point elements    of the first kernel
+ *           store elements    into the buffer that the second one reads
+ *       fill 0 ahead          for the next turn
+ *       if 0 by 4 whole       no turn before the range
+ *         unroll 0 x4
+ *           ...
+ *             point elements of 1
+ *       shift 1               rows that the next turn reads, too
+ *
  * How an address is computed, when memory is asked for, which instruction a row of ops.def becomes
  * is not in here: printers know. */
 #ifndef FUSEC_CODEGEN_LOOP_H
@@ -83,6 +99,8 @@
 #define FC_LEAF_KINDS(X)                                                                           \
     X(FILL, "fill")       /* a stage buffer, from memory; */                                       \
     X(FLUSH, "flush")     /* to memory */                                                          \
+    X(AWAIT, "await")     /* a stage buffer that was asked for is filled */                        \
+    X(SHIFT, "shift")     /* a stage buffer moves on by a turn */                                  \
     X(ROW, "row")         /* code that is the same at all points of a row */                       \
     X(POINT, "point")     /* code of a point */                                                    \
     X(STORE, "store")     /* of results of rows, or of elements */                                 \
@@ -137,6 +155,7 @@ enum { FC_SET_KEPT = 253 };
     X(SPREAD, "spread")   /* serial: parts of a chunk's lanes; elements of a lane lie apart */     \
     X(GANG, "gang")     /* grid, serial: blocks that run at the same time; rows of such a gang */  \
     X(CLOSE, "close")   /* grid: blocks of a cluster */                                            \
+    X(EARLY, "early")   /* serial: begins before its range, with what is read there */             \
     X(STAGED, "staged") /* serial: elements and results pass through shared memory */              \
     X(TICKET, "ticket") /* grid: in the order in which blocks begin */
 
@@ -176,6 +195,7 @@ typedef struct fc_loop {
     uint8_t kind;        /* fc_loop_kind */
     uint8_t way, ahead;  /* fc_loop_way, fc_loop_ahead; ahead of leaves that load, too */
     uint8_t first, end;  /* loop: its axes */
+    uint8_t part;        /* of kernels that are one launch: whose phases and buffers */
     uint8_t phase;       /* leaf: a stage or FC_PHASE_*; fill, flush: a set of stage buffers; loop
                             that carries or pairs: a stage; role: as leaf, or the set that it fills */
     uint8_t level;       /* push: of the counter, partials count 2^level */
@@ -209,6 +229,10 @@ typedef struct fc_stage_buffer {
         transposed; /* what lies along `along` in memory lies along the lanes here; else gathered */
     uint8_t along;  /* axis */
     bool packed;    /* holds operand `access` of a contraction, as its code makes it */
+    bool copied;    /* comes by copies that go on by themselves: it is awaited */
+    bool passed;    /* holds what `part` stores, for the part behind it, */
+    uint32_t around;          /* which reads so many elements along `along` besides its own */
+    uint8_t part;             /* whose access it is */
     uint32_t access;          /* or an operand */
     uint32_t lanes, elements; /* its size: lanes side by side, elements along `along`, which may be
                                  FC_STEP_SPAN */
@@ -247,5 +271,8 @@ void fc_loops_print(const fc_loops *l, const char *prefix, fc_str *out);
 /* Whether it does what the kernel asks for: see loop_verify.c. FUSEC_INTERNAL: it does not. */
 fusec_status fc_loops_verify(const fc_loops *l, const fc_kernel *k, const fc_class *cls,
                              fc_error *e);
+/* The same of `n` kernels that are one launch. */
+fusec_status fc_loops_verify_parts(const fc_loops *l, const fc_kernel *const *k,
+                                   const fc_class *cls, uint32_t n, fc_error *e);
 
 #endif

@@ -13,7 +13,8 @@
  * before it is pushed; what is got from others somebody put.
  * - order: a phase runs when the results of all stages before it are there.
  * - stores: each level of stores that the kernel has stands once.
- * - buffers: each is filled or flushed, and lies as it says. */
+ * - buffers: each is filled or flushed, and lies as it says; what comes by itself, or is passed on,
+ *   is there when it is read, and a turn leaves buffers as it found them. */
 #include "codegen/loop.h"
 #include "codegen/facts.h"
 #include "codegen/nest.h"
@@ -23,23 +24,39 @@
 enum { WHOLE_AXIS = 0 };
 enum { NOBODY = 255 };
 
-typedef struct verifier {
-    const fc_loops *l;
+enum { MOST_PARTS = 3 };
+
+typedef struct part {
     const fc_kernel *k;
     const fc_class *cls;
+    uint8_t made;                           /* stage whose accumulators are there */
+    uint8_t carried;                        /* by a loop around */
+    uint32_t finished, prefixed, put, held; /* sets of stages */
+    unsigned stores[2];                     /* leaves: of results, of elements */
+} part;
+
+typedef struct verifier {
+    const fc_loops *l;
+    part part[MOST_PARTS], *p; /* the one at hand, */
+    const fc_kernel *k;        /* and its */
+    const fc_class *cls;
+    uint32_t parts;
     fc_error *e;
     uint32_t range[FC_MAX_AXES]; /* WHOLE_AXIS, or the step of the loop around; 1 along lanes */
     bool in_vector, in_code;     /* inside of a loop that is no task */
     bool in_rest;                /* what a loop before this one does, too */
-    uint8_t made;                /* stage whose accumulators are there */
-    uint8_t carried;             /* by a loop around */
-    uint32_t turn; /* elements of one turn of the innermost reduced loop with a step */
-    uint32_t finished, prefixed, put, held; /* sets of stages */
+    uint32_t turn;         /* elements of one turn of the innermost reduced loop with a step */
+    uint32_t asked, there; /* sets of buffers: of those that are copied or passed on */
     bool in_role;
-    unsigned stores[2]; /* leaves: of results, of elements */
 } verifier;
 
 static fusec_status list(verifier *v, uint32_t at);
+
+static void use(verifier *v, unsigned number) {
+    v->p = &v->part[number];
+    v->k = v->p->k;
+    v->cls = v->p->cls;
+}
 
 /* ---- tiles --------------------------------------------------------------------------------------
  */
@@ -135,16 +152,17 @@ static fusec_status last_turn(verifier *v, const fc_loop *n) {
 
 /* Each role goes through the phases by itself, and has what it gets. */
 static fusec_status role(verifier *v, const fc_loop *n) {
-    const uint32_t finished = v->finished;
+    const uint32_t finished = v->p->finished;
     if (!is_of_target(v, n->kind)) BAD("a loop of another target");
     if (v->in_role || v->in_code) BAD("a role inside of a loop");
     if (!n->body) BAD("a loop without a body");
-    v->finished = 0;
-    v->made = NOBODY;
+    v->p->finished = 0;
+    v->p->made = NOBODY;
     v->in_role = true;
     FC_TRY(list(v, n->body));
-    v->finished = finished;
-    v->made = NOBODY;
+    use(v, n->part);
+    v->p->finished = finished;
+    v->p->made = NOBODY;
     v->in_role = v->in_code = false;
     return FUSEC_OK;
 }
@@ -152,6 +170,7 @@ static fusec_status role(verifier *v, const fc_loop *n) {
 /* What a loop leaves for those inside: its range and that of one turn. */
 static fusec_status inside(verifier *v, const fc_loop *n) {
     const verifier before = *v;
+    const part own = *v->p;
     const bool stays = keeps_range(n) || is_lane(v, n);
     for (unsigned a = n->first; a < n->end; a++)
         if (!stays) v->range[a] = n->kind == FC_LOOP_VECTOR ? 1 : n->step;
@@ -159,14 +178,17 @@ static fusec_status inside(verifier *v, const fc_loop *n) {
     v->in_rest |= n->way == FC_LOOP_REST;
     v->in_code |= !is_outside(n->kind);
     if (n->first >= v->cls->np && !stays) v->turn = n->step;
-    if (n->way == FC_LOOP_CARRY) v->carried = n->phase;
+    if (n->way == FC_LOOP_CARRY) v->p->carried = n->phase;
     FC_TRY(list(v, n->body));
+    if (n->kind == FC_LOOP_SERIAL && (v->asked != before.asked || v->there != before.there))
+        BAD("a turn that does not leave stage buffers as it found them");
+    use(v, n->part);
     memcpy(v->range, before.range, sizeof v->range);
     v->in_vector = before.in_vector;
     v->in_code = before.in_code;
     v->in_rest = before.in_rest;
     v->turn = before.turn;
-    v->carried = before.carried;
+    v->p->carried = own.carried;
     return FUSEC_OK;
 }
 
@@ -175,9 +197,9 @@ static fusec_status loop(verifier *v, const fc_loop *n) {
     if (n->kind == FC_LOOP_LAST) return last_turn(v, n);
     if (n->kind == FC_LOOP_ROLE) return role(v, n);
     FC_TRY(check_loop(v, n));
-    if (joins) v->made = NOBODY;
+    if (joins) v->p->made = NOBODY;
     FC_TRY(inside(v, n));
-    if (joins && v->made != n->phase) BAD("a loop that steps nothing of stage %u", n->phase);
+    if (joins && v->p->made != n->phase) BAD("a loop that steps nothing of stage %u", n->phase);
     if (is_outside(n->kind) && n->next) BAD("something beside the loop over units");
     return FUSEC_OK;
 }
@@ -216,7 +238,7 @@ static fusec_status once_a_row(verifier *v) {
 }
 
 static fusec_status needs(verifier *v, unsigned stage) {
-    if (v->made != stage) BAD("accumulators of stage %u that nothing made", stage);
+    if (v->p->made != stage) BAD("accumulators of stage %u that nothing made", stage);
     return FUSEC_OK;
 }
 
@@ -226,14 +248,17 @@ static fusec_status check_order(verifier *v, unsigned phase) {
     const bool scan = v->k->schedule == FC_SCHED_SCAN && phase >= FC_PHASE_ELEMENTS;
     const uint32_t all = (UINT32_C(1) << before) - 1;
     if (phase < FC_PHASE_ELEMENTS && phase >= v->k->nstages) BAD("there is no stage %u", phase);
-    if (!scan && (v->finished & all) != all) BAD("a phase before the results that it needs");
+    if (!scan && (v->p->finished & all) != all) BAD("a phase before the results that it needs");
     return FUSEC_OK;
 }
 
 static fusec_status store(verifier *v, const fc_loop *n) {
-    if (!v->in_rest) v->stores[n->phase == FC_PHASE_ELEMENTS]++;
+    if (!v->in_rest) v->p->stores[n->phase == FC_PHASE_ELEMENTS]++;
     if (n->phase < FC_PHASE_ELEMENTS) BAD("a store of stage %u", n->phase);
     FC_TRY(check_order(v, n->phase));
+    for (size_t i = 0; i < v->l->buffer.len; i++)
+        if (v->l->buffer.at[i].passed && v->p == &v->part[v->l->buffer.at[i].part])
+            v->there |= UINT32_C(1) << i % 32;
     return n->phase == FC_PHASE_ELEMENTS ? at_point(v) : once_a_row(v);
 }
 
@@ -244,36 +269,36 @@ static fusec_status push(verifier *v, const fc_loop *n) {
 
 static fusec_status fold(verifier *v, const fc_loop *n) {
     if (n->kind == FC_LEAF_PREFIX)
-        v->prefixed |= UINT32_C(1) << n->phase;
+        v->p->prefixed |= UINT32_C(1) << n->phase;
     else
-        v->made = n->phase;
+        v->p->made = n->phase;
     return once_a_row(v);
 }
 
 static fusec_status finish(verifier *v, const fc_loop *n) {
     FC_TRY(needs(v, n->phase));
-    v->finished |= UINT32_C(1) << n->phase;
+    v->p->finished |= UINT32_C(1) << n->phase;
     return once_a_row(v);
 }
 
 /* Of a span, or of each chunk of it. */
 static fusec_status put(verifier *v, const fc_loop *n) {
-    v->put |= UINT32_C(1) << n->phase;
+    v->p->put |= UINT32_C(1) << n->phase;
     return needs(v, n->phase);
 }
 
 /* A role that gets partials of a stage knows that those before it are finished. */
 static fusec_status get(verifier *v, const fc_loop *n) {
     const uint32_t stage = UINT32_C(1) << n->phase;
-    if (!(v->put & stage)) BAD("a partial that nobody put");
-    if (v->in_role) v->finished |= stage - 1;
-    v->made = n->phase;
+    if (!(v->p->put & stage)) BAD("a partial that nobody put");
+    if (v->in_role) v->p->finished |= stage - 1;
+    v->p->made = n->phase;
     return once_a_row(v);
 }
 
 static fusec_status step(verifier *v, const fc_loop *n) {
-    if (v->carried != NOBODY && v->carried != n->phase) BAD("a step of another stage");
-    v->made = n->phase;
+    if (v->p->carried != NOBODY && v->p->carried != n->phase) BAD("a step of another stage");
+    v->p->made = n->phase;
     return at_point(v);
 }
 
@@ -286,18 +311,18 @@ static fusec_status hold(verifier *v, const fc_loop *n) {
     const uint32_t stage = UINT32_C(1) << n->phase;
     if (!is_across(v)) BAD("accumulators are put by where none come back");
     if (n->kind == FC_LEAF_HOLD) {
-        if (!(v->prefixed & stage)) BAD("a run without what is before it");
-        v->held |= stage;
-    } else if (!(v->held & stage)) {
+        if (!(v->p->prefixed & stage)) BAD("a run without what is before it");
+        v->p->held |= stage;
+    } else if (!(v->p->held & stage)) {
         BAD("accumulators that nobody put by");
     } else {
-        v->made = n->phase;
+        v->p->made = n->phase;
     }
     return FUSEC_OK;
 }
 
 static fusec_status scanned(verifier *v, const fc_loop *n) {
-    if (!(v->prefixed & UINT32_C(1) << n->phase)) BAD("elements of a scan without a prefix");
+    if (!(v->p->prefixed & UINT32_C(1) << n->phase)) BAD("elements of a scan without a prefix");
     FC_TRY(needs(v, n->phase));
     return at_point(v);
 }
@@ -308,25 +333,62 @@ static fusec_status scan(verifier *v) {
     if (v->k->schedule != FC_SCHED_SCAN) BAD("prefixes of what is no scan");
     if (v->range[v->cls->np] != v->turn || v->turn % run || (blocks & (blocks - 1)) || !blocks)
         BAD("a part of the row that is no subtree");
-    v->stores[1]++;
+    v->p->stores[1]++;
     return FUSEC_OK;
 }
 
+/* Whether what the code of a part reads by itself, or from the part before, is there. */
+static fusec_status reads(verifier *v) {
+    for (size_t i = 0; i < v->l->buffer.len; i++) {
+        const fc_stage_buffer *b = &v->l->buffer.at[i];
+        const unsigned reader = b->part + (b->passed ? 1u : 0u);
+        if ((b->copied || b->passed) && v->p == &v->part[reader] && !(v->there >> i & 1))
+            BAD("code that reads stage buffer %u before it is filled", b->set);
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status move_one(verifier *v, const fc_loop *n, const fc_stage_buffer *b,
+                             uint32_t bit) {
+    const bool awaited = n->kind == FC_LEAF_AWAIT;
+    if (b->packed && v->range[b->along] != b->elements) BAD("a panel of another size");
+    if (n->kind == FC_LEAF_SHIFT) {
+        if (!b->passed || !(v->there & bit)) BAD("nothing in stage buffer %u moves on", b->set);
+        if (b->elements != v->range[b->along] + b->around) BAD("a stage buffer of another size");
+        v->there &= ~bit;
+    } else if (awaited && !(v->asked & bit)) {
+        BAD("nobody asked for stage buffer %u", b->set);
+    } else if (b->copied) {
+        v->asked = awaited ? v->asked & ~bit : v->asked | bit;
+        v->there = awaited ? v->there | bit : v->there & ~bit;
+    }
+    return FUSEC_OK;
+}
+
+static bool is_of(const fc_stage_buffer *b, const fc_loop *n) {
+    return b->set == n->phase && b->part == n->part;
+}
+
 static fusec_status move(verifier *v, const fc_loop *n) {
-    for (size_t i = 0; i < v->l->buffer.len; i++)
-        if (v->l->buffer.at[i].set == n->phase) {
-            const fc_stage_buffer *b = &v->l->buffer.at[i];
-            if (b->packed && v->range[b->along] != b->elements) BAD("a panel of another size");
-            return FUSEC_OK;
-        }
-    BAD("there is no stage buffer %u", n->phase);
+    bool any = false;
+    for (size_t i = 0; i < v->l->buffer.len; i++) {
+        if (!is_of(&v->l->buffer.at[i], n)) continue;
+        FC_TRY(move_one(v, n, &v->l->buffer.at[i], UINT32_C(1) << i % 32));
+        any = true;
+    }
+    if (!any) BAD("there is no stage buffer %u", n->phase);
+    return FUSEC_OK;
+}
+
+static bool moves(unsigned kind) {
+    return kind == FC_LEAF_FILL || kind == FC_LEAF_FLUSH || kind == FC_LEAF_AWAIT ||
+           kind == FC_LEAF_SHIFT;
 }
 
 static fusec_status leaf(verifier *v, const fc_loop *n) {
-    const bool moves = n->kind == FC_LEAF_FILL || n->kind == FC_LEAF_FLUSH;
     v->in_code = true;
     if (n->body) BAD("a leaf with a body");
-    if (moves) return move(v, n);
+    if (moves(n->kind)) return move(v, n);
     const bool of_map = v->k->schedule == FC_SCHED_MAP && n->kind == FC_LEAF_ROW;
     const bool joined = v->cls->target == FC_TARGET_LLVM && v->cls->llvm.joined;
     const bool of_tile = in_tiles(v) && n->kind != FC_LEAF_ROW &&
@@ -339,7 +401,7 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
     case FC_LEAF_ROW: return is_across(v) ? FUSEC_OK : once_a_row(v);
     case FC_LEAF_HOLD:
     case FC_LEAF_TAKE: return hold(v, n);
-    case FC_LEAF_POINT: return at_point(v);
+    case FC_LEAF_POINT: FC_TRY(reads(v)); return at_point(v);
     case FC_LEAF_STORE: return store(v, n);
     case FC_LEAF_STEP: return step(v, n);
     case FC_LEAF_SCANNED: return scanned(v, n);
@@ -357,6 +419,8 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
 static fusec_status list(verifier *v, uint32_t at) {
     for (; at; at = v->l->node.at[at].next) {
         const fc_loop *n = &v->l->node.at[at];
+        if (n->part >= v->parts) BAD("there is no kernel %u", n->part);
+        use(v, n->part);
         FC_TRY(fc_is_loop(n->kind) ? loop(v, n) : leaf(v, n));
     }
     return FUSEC_OK;
@@ -364,41 +428,56 @@ static fusec_status list(verifier *v, uint32_t at) {
 
 /* ---- the whole form -------------------------------------------------------------------------- */
 
-static bool has_leaf(const fc_loops *l, unsigned set) {
-    for (size_t i = 1; i < l->node.len; i++) {
-        const fc_loop *n = &l->node.at[i];
-        if ((n->kind == FC_LEAF_FILL || n->kind == FC_LEAF_FLUSH) && n->phase == set) return true;
-    }
+static bool has_leaf(const fc_loops *l, const fc_stage_buffer *b) {
+    for (size_t i = 1; i < l->node.len; i++)
+        if (moves(l->node.at[i].kind) && is_of(b, &l->node.at[i])) return true;
     return false;
 }
 
 static fusec_status check_buffers(verifier *v) {
     for (size_t i = 0; i < v->l->buffer.len; i++) {
         const fc_stage_buffer *b = &v->l->buffer.at[i];
+        if (b->part + (b->passed ? 1u : 0u) >= v->parts) BAD("a stage buffer of no kernel");
+        use(v, b->part);
         if (b->access >= v->cls->naccess || b->along >= v->cls->np + v->cls->nr)
             BAD("a stage buffer of no access");
         if (b->transposed && fc_class_move(v->cls, b->access, b->along) != FC_MOVE_ONE)
             BAD("access %u does not lie along axis %u", (unsigned)b->access, b->along);
-        if (!has_leaf(v->l, b->set)) BAD("nobody moves stage buffer %u", b->set);
+        if (!has_leaf(v->l, b)) BAD("nobody moves stage buffer %u", b->set);
     }
     return FUSEC_OK;
 }
 
-fusec_status fc_loops_verify(const fc_loops *l, const fc_kernel *k, const fc_class *cls,
-                             fc_error *e) {
-    verifier all = {.l = l, .k = k, .cls = cls, .e = e}, *v = &all;
+static fusec_status check_stores(verifier *v) {
+    const fc_kernel *k = v->k;
     bool any[2] = {false, k->updates.len > 0};
     for (size_t i = 0; i < k->stores.len; i++)
         any[k->schedule == FC_SCHED_MAP || k->accesses.at[k->stores.at[i].access].level] = true;
+    for (unsigned i = 0; i < 2; i++)
+        if (v->p->stores[i] != any[i])
+            BAD("%s are stored %u times", i ? "elements" : "results", v->p->stores[i]);
+    return FUSEC_OK;
+}
+
+fusec_status fc_loops_verify_parts(const fc_loops *l, const fc_kernel *const *k,
+                                   const fc_class *cls, uint32_t n, fc_error *e) {
+    verifier all = {.l = l, .parts = n, .e = e}, *v = &all;
+    for (uint32_t p = 0; p < n; p++) v->part[p] = (part){.k = k[p], .cls = &cls[p]};
     for (unsigned i = 0; i < FC_LOOP_FUNCTIONS; i++) {
         memset(v->range, 0, sizeof v->range);
         v->in_vector = v->in_code = false;
-        v->made = v->carried = NOBODY;
+        for (uint32_t p = 0; p < n; p++) v->part[p].made = v->part[p].carried = NOBODY;
         v->turn = 0;
         FC_TRY(list(v, l->function[i]));
     }
-    for (unsigned i = 0; i < 2; i++)
-        if (v->stores[i] != any[i])
-            BAD("%s are stored %u times", i ? "elements" : "results", v->stores[i]);
+    for (uint32_t p = 0; p < n; p++) {
+        use(v, p);
+        FC_TRY(check_stores(v));
+    }
     return check_buffers(v);
+}
+
+fusec_status fc_loops_verify(const fc_loops *l, const fc_kernel *k, const fc_class *cls,
+                             fc_error *e) {
+    return fc_loops_verify_parts(l, &k, cls, 1, e);
 }

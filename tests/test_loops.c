@@ -36,6 +36,8 @@ static void read_option(fc_loop *n, const char *word, const char *next) {
     const unsigned ahead = find(word, aheads, FC_COUNT(aheads));
     if (!strcmp(word, "by"))
         n->step = read_step(next);
+    else if (!strcmp(word, "of"))
+        n->part = (uint8_t)strtoul(next, NULL, 10);
     else if (word[0] == 'x')
         n->count = (uint32_t)strtoul(word + 1, NULL, 10);
     else if (!strncmp(word, "level=", 6))
@@ -153,8 +155,23 @@ static const char ring[] = "grid 1 by span gang\n"
                            "      row results\n"
                            "      store results\n";
 
+/* Two maps that are one launch. */
+static const char parts[] = "grid 0 by span\n"
+                            "  fill 0\n"
+                            "  serial 0 by 4 early\n"
+                            "    await 0\n"
+                            "    unroll 0 x4\n"
+                            "      point elements\n"
+                            "      store elements\n"
+                            "    fill 0 ahead\n"
+                            "    if 0 by 4 whole\n"
+                            "      unroll 0 x4\n"
+                            "        point elements of 1\n"
+                            "        store elements of 1\n"
+                            "    shift 1\n";
+
 FC_TEST(loops, print_is_read_back) {
-    static const char *const texts[] = {sums, columns, map, tiles, ring};
+    static const char *const texts[] = {sums, columns, map, tiles, ring, parts};
     for (size_t i = 0; i < FC_COUNT(texts); i++) {
         fc_loops l;
         fc_str text;
@@ -254,7 +271,34 @@ static const broken rules[] = {
      "elements are stored 2 times"},
     /* buffers */
     {"map_affine", map, "  row elements", "  fill 0", "there is no stage buffer 0"},
+    /* parts */
+    {"map_affine", parts, NULL, NULL, NULL},
+    {"map_affine", parts, "        point elements of 1", "        point elements of 2",
+     "there is no kernel 2"},
+    {"map_affine", parts, "        store elements of 1", NULL, "elements are stored 0 times"},
+    {"map_affine", parts, "  fill 0", NULL, "nobody asked for stage buffer 0"},
+    {"map_affine", parts, "    await 0", NULL,
+     "code that reads stage buffer 0 before it is filled"},
+    {"map_affine", parts, "      point elements", "      fill 0\n      point elements",
+     "code that reads stage buffer 0 before it is filled"},
+    {"map_affine", parts, "    fill 0 ahead", NULL,
+     "a turn that does not leave stage buffers as it found them"},
+    {"map_affine", parts, "    fill 0 ahead", "    shift 1",
+     "code that reads stage buffer 1 before it is filled"},
+    {"map_affine", parts, "    shift 1", NULL,
+     "a turn that does not leave stage buffers as it found them"},
+    {"map_affine", parts, "    shift 1", "    shift 0", "nothing in stage buffer 0 moves on"},
+    {"map_affine", parts, "  serial 0 by 4 early", "  serial 0 by 5 early",
+     "a stage buffer of another size"},
 };
+
+/* What the first part reads by itself, and what it passes on. */
+static void two_parts(fc_loops *l) {
+    fc_loops_buffer(l, (fc_stage_buffer){.space = FC_SPACE_SHARED, .copied = true});
+    fc_loops_buffer(
+        l, (fc_stage_buffer){
+               .set = 1, .space = FC_SPACE_REGISTERS, .passed = true, .elements = 6, .around = 2});
+}
 
 static void change(const broken *b, fc_str *text) {
     const char *line = b->form;
@@ -279,7 +323,9 @@ static fusec_status verify(const char *sample, fc_loops *l, fc_error *e) {
     if (s == FUSEC_OK)
         s = fc_class_of(&run.nest, grid ? FC_TARGET_CUDA : FC_TARGET_LLVM, &run.arena, &cls, e);
     if (s == FUSEC_OK && run.kernel.schedule == FC_SCHED_DOT) cls.llvm.panels = true;
-    if (s == FUSEC_OK) s = fc_loops_verify(l, &run.kernel, &cls, e);
+    const fc_kernel *k[2] = {&run.kernel, &run.kernel};
+    const fc_class both[2] = {cls, cls};
+    if (s == FUSEC_OK) s = fc_loops_verify_parts(l, k, both, l->buffer.len == 2 ? 2 : 1, e);
     fc_sample_close(&run);
     return s;
 }
@@ -292,6 +338,7 @@ static void run_rule(void *arg) {
     fc_str_init(&text, &fc_libc_alloc);
     change(b, &text);
     read_form(text.data, &l);
+    if (b->form == parts) two_parts(&l);
     const fusec_status s = verify(b->sample, &l, &e);
     FC_TRACE("%s\n%s", text.data, b->message ? b->message : "");
     FC_EXPECT_EQ_I64(s, b->message ? FUSEC_INTERNAL : FUSEC_OK);
