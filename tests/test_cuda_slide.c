@@ -307,7 +307,7 @@ FC_TEST(cuda_slide, mistakes_change_bits) {
         {"top = begin - 12;", "top = begin - 8;"},
         {"at = (ix)(", "at = (at < 0) + (ix)("},
         {"t0[r][e] = t0[r + 4][e];", "t0[r][e] = t0[r + 4 - (r == 11)][e];"},
-        {"const ix at = column0[c], by", "const ix at = column0[c] + (c == 3), by"},
+        {"const ix at = l.column[c];", "const ix at = l.column[c] + (c == 3);"},
     };
     static const sample blur = {TAPS("f32", "edge", "13", "6"), 167, 300, 0};
     static fc_join_job jobs[FC_COUNT(mistakes)];

@@ -109,6 +109,9 @@ static const golden_case grid_cases[] = {
      {{"q", FUSEC_BF16, 3, {16, 1024, 64}},
       {"k", FUSEC_BF16, 3, {16, 1024, 64}},
       {"v", FUSEC_BF16, 3, {16, 1024, 128}}}},
+    {"grid_joined_maps", /* one form of two kernels */
+     "t = materialize(u[:, :-2] + 2*u[:, 1:-1] + u[:, 2:]); t[:-2] + 2*t[1:-1] + t[2:]",
+     {{"u", FUSEC_F32, 2, {8194, 8194}}}},
     {"grid_scan_columns", "cumsum(x, axis=0)", {{"x", FUSEC_F32, 2, {1000, 16384}}}},
     {"grid_long_scan", "cumsum(x, axis=0)", {{"x", FUSEC_F32, 1, {1000000}}}},
 };

@@ -7,6 +7,7 @@
 
 #include "codegen/cuda/cuda_dot.h"
 #include "codegen/cuda/cuda_ring.h"
+#include "codegen/cuda/cuda_slide.h"
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 
@@ -469,6 +470,7 @@ void fc_cuda_walk_begin(fc_cuda_walk *w) {
     case FC_CUDA_RING:
     case FC_CUDA_CLUSTER: fc_ring_begin(w); break;
     case FC_CUDA_DOT: fc_dot_begin(w->dot); break;
+    case FC_CUDA_SLIDE: fc_slide_begin(w->slide); break;
     default: break;
     }
 }

@@ -194,6 +194,7 @@ static void code_sections(const fc_cuda_gen *g) {
     put(g, FC_CUH_bring, fc_cuda_brings(g->cls));
     put(g, FC_CUH_pipe, fc_cuda_is_piped(g->cls));
     put(g, FC_CUH_group, fc_cuda_in_groups(g->cls));
+    put(g, FC_CUH_lines, g->cls->cuda.kind == FC_CUDA_SLIDE);
     put(g, FC_CUH_flash, g->cls->cuda.kind == FC_CUDA_FLASH);
     put(g, FC_CUH_spans, g->cls->cuda.flash_mask != 0);
 }

@@ -70,10 +70,10 @@ static inline unsigned fc_slide_line(const fc_slide_reads *r, unsigned vector) {
                    n = 32 * vector + (unsigned)(fc_slide_line_high(r) - fc_slide_line_low(r));
     return (n + unit - 1) / unit * unit;
 }
-/* Bytes of shared memory of a warp. */
-static inline unsigned fc_slide_room(const fc_slide *x, unsigned vector, unsigned rows) {
+/* Bytes of shared memory of a warp, of its first `n` arrays. */
+static inline unsigned fc_slide_room(const fc_slide *x, size_t n, unsigned vector, unsigned rows) {
     unsigned bytes = 0;
-    for (size_t i = 0; i < x->reads[FC_SLIDE_MAKES].len; i++) {
+    for (size_t i = 0; i < n; i++) {
         const fc_slide_reads *r = &x->reads[FC_SLIDE_MAKES].at[i];
         bytes += fc_slide_line(r, vector) * (fc_dtypes[r->dtype].bytes * rows + FC_SLIDE_INDEX);
     }

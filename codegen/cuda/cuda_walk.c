@@ -13,11 +13,12 @@
 
 #include "codegen/cuda/cuda_dot.h"
 #include "codegen/cuda/cuda_ring.h"
+#include "codegen/cuda/cuda_slide.h"
 
 static void list(fc_cuda_walk *w, uint32_t at);
 
 static const fc_loop *node_at(const fc_cuda_walk *w, uint32_t at) {
-    return &w->in.g->loops.node.at[at];
+    return &w->loops->node.at[at];
 }
 
 static bool is(const fc_cuda_walk *w, fc_cuda_kind kind) {
@@ -579,6 +580,7 @@ static void loop(fc_cuda_walk *w, const fc_loop *n) {
 static void node(fc_cuda_walk *w, const fc_loop *n) {
     if (w->in.g->ring && fc_ring_leaf(w, n)) return;
     if (w->dot && fc_dot_leaf(w->dot, n)) return;
+    if (w->slide && fc_slide_node(w->slide, n)) return;
     switch (n->kind) {
     case FC_LEAF_FILL: fill(w); break;
     case FC_LEAF_ROW: row(w, n); break;
@@ -609,6 +611,10 @@ static void node(fc_cuda_walk *w, const fc_loop *n) {
 
 static void list(fc_cuda_walk *w, uint32_t at) {
     for (; at; at = node_at(w, at)->next) node(w, node_at(w, at));
+}
+
+void fc_cuda_walk_list(fc_cuda_walk *w, uint32_t at) {
+    list(w, at);
 }
 
 /* ---- entry ----------------------------------------------------------------------------------- */
@@ -655,7 +661,8 @@ static fc_cuda_group group_of(const fc_cuda_gen *g) {
 void fc_cuda_walk_loops(fc_cuda_gen *g) {
     const fc_cuda_kind kind = g->cls->cuda.kind;
     const bool team = kind == FC_CUDA_ONE || kind == FC_CUDA_LOOP;
-    fc_cuda_walk w = {.in = {.g = g, .apart = 1},
+    fc_cuda_walk w = {.loops = &g->loops,
+                      .in = {.g = g, .apart = 1},
                       .group = group_of(g),
                       .limit = g->ring ? "count" : "end",
                       .base = kind == FC_CUDA_ONE ? "" : "c + ",

@@ -17,9 +17,11 @@ typedef struct fc_cuda_columns {
 } fc_cuda_columns;
 
 typedef struct fc_cuda_walk {
-    fc_cuda_inner in; /* of teams; its `g` is everybody's */
+    fc_cuda_inner in; /* of teams; its `g` is everybody's: that of the kernel at hand */
+    const fc_loops *loops;
     fc_cuda_columns o;
-    struct fc_dot *dot;   /* of contractions; else NULL */
+    struct fc_dot *dot;         /* of contractions; else NULL */
+    struct fc_slide_gen *slide; /* of two maps; else NULL */
     fc_cuda_group group;  /* of the elements that leaves are about, as loops around them say */
     const fc_loop *turns; /* the loop whose text is under way, where that is written twice */
     const char *limit;    /* elements from here on do not exist; NULL: all do */
@@ -30,6 +32,8 @@ typedef struct fc_cuda_walk {
     bool keeps, again;    /* results of all turns are kept, and then taken from there */
     bool prefixed;        /* scan: what is before the run is known */
 } fc_cuda_walk;
+
+void fc_cuda_walk_list(fc_cuda_walk *w, uint32_t at); /* a node and those behind it */
 
 /* cuda_place.c. Text before that of the loops inside the grid; before that of a thread. */
 void fc_cuda_walk_begin(fc_cuda_walk *w);

@@ -95,7 +95,9 @@ static bool choose_text(chosen *x, uint32_t align) {
     while (rows > 1 && rows * work > MOST_OPERATIONS) rows /= 2;
     const unsigned own = registers(x, vector, rows);
     if (rows * work > MOST_OPERATIONS || own > MOST_REGISTERS) return false;
-    if (FC_SLIDE_WARPS * fc_slide_room(&x->f, vector, rows) > MOST_SHARED) return false;
+    if (FC_SLIDE_WARPS * fc_slide_room(&x->f, x->f.reads[FC_SLIDE_MAKES].len, vector, rows) >
+        MOST_SHARED)
+        return false;
     const unsigned blocks = FC_CUDA_SM_REGISTERS / THREADS / own;
     first->cuda.slide_rows = (uint16_t)rows;
     first->cuda.slide_blocks = (uint16_t)(blocks > MOST_BLOCKS ? MOST_BLOCKS : blocks);
