@@ -60,8 +60,9 @@
  *         serial 0 gang
  *           fill kept
  *
- * Kernels that are one launch (codegen/joined.h) with the same kept axes have one form, whose nodes
- * say whose code runs there, and buffers what one of them passes on:
+ * Kernels that are one launch (codegen/joined.h) have one form. Its axes are those of the launch,
+ * each an axis of some of the kernels; nodes say whose code runs there, and buffers what one of
+ * them passes on:
  *
  *     serial 0 by 4 early     rows, from so far before the range as what is passed on is read
  *       await 0               what an earlier turn asked for
@@ -75,6 +76,22 @@
  *           ...
  *             point elements of 1
  *       shift 1               rows that the next turn reads, too
+ *
+ * What is passed on with nothing around it is of the turn in which it is stored:
+ *
+ *     serial 2 by 128
+ *       if 2 hidden           all elements are what a mask says
+ *         lanes 0 of 1
+ *       if 2 rest
+ *         fill 1
+ *         unroll 3 by 16 x4 carry 0
+ *           lanes 0           a product, whose results the next kernel reduces
+ *         unroll 2 x32
+ *           finish 0
+ *           store results
+ *         unroll 2 x32
+ *           point 0 of 1
+ *           step 0 of 1
  *
  * How an address is computed, when memory is asked for, which instruction a row of ops.def becomes
  * is not in here: printers know. */
@@ -94,7 +111,7 @@
     X(VECTOR, "vector") /* lanes of vectors; neighbours that a thread takes at once */             \
     X(ROLE, "role")     /* no loop: what some warps of a block do while others do other phases */  \
     X(LAST, "last")     /* no loop: in the last turn of the one around it over these axes */       \
-    X(CASE, "if")       /* no loop: where the range is whole, or is not; then other text */
+    X(CASE, "if")       /* no loop: where the range is whole, hidden ..., or is not: other text */
 
 #define FC_LEAF_KINDS(X)                                                                           \
     X(FILL, "fill")       /* a stage buffer, from memory; */                                       \
@@ -118,7 +135,9 @@
     X(SCAN, "scan")       /* of a range of several runs: prefixes, code and stores of elements */  \
     X(PUT, "put")         /* accumulators to the workspace, as the partial of a span */            \
     X(GET, "get")         /* accumulators: all spans of the workspace */                           \
-    X(FINISH, "finish")   /* accumulators become results */
+    X(RESCALE,                                                                                     \
+      "rescale")        /* what was made with a stage's result so far becomes that with it now */  \
+    X(FINISH, "finish") /* accumulators become results */
 
 typedef enum fc_loop_kind {
 #define X(name, text) FC_LOOP_##name,
@@ -142,12 +161,16 @@ enum { FC_SET_KEPT = 253 };
 /* Of a loop. */
 #define FC_LOOP_WAYS(X)                                                                            \
     X(PLAIN, "")                                                                                   \
-    X(WHOLE, "whole")     /* as many steps as are whole; */                                        \
-    X(REST, "rest")       /* what those before it left */                                          \
-    X(CARRY, "carry")     /* each turn steps the accumulators that the one before it left */       \
-    X(PAIRS, "pairs")     /* unroll: turns make accumulators that are joined pairwise */           \
-    X(MASKED, "masked")   /* vector: `count` in turn, with masks */                                \
-    X(BACK, "back")       /* vector: the last one ends with the range, some lanes a second time */ \
+    X(WHOLE, "whole")   /* as many steps as are whole; */                                          \
+    X(REST, "rest")     /* what those before it left */                                            \
+    X(HIDDEN, "hidden") /* if: the mask of a part hides all elements, */                           \
+    X(SEEN, "seen")     /* not all, */                                                             \
+    X(SHOWN, "shown")   /* none */                                                                 \
+    X(FAR, "far")       /* if: quotients have been made the short way that does not do for all */  \
+    X(CARRY, "carry")   /* each turn steps the accumulators that the one before it left */         \
+    X(PAIRS, "pairs")   /* unroll: turns make accumulators that are joined pairwise */             \
+    X(MASKED, "masked") /* vector: `count` in turn, with masks */                                  \
+    X(BACK, "back")     /* vector: the last one ends with the range, some lanes a second time */   \
     X(ALIGNED, "aligned") /* vector: results that pass by the cache begin lines, */                \
     X(LINES, "lines")     /* as the range does */                                                  \
     X(PARTS, "parts")     /* aligned; in two texts, see codegen/inside.h */                        \
@@ -245,6 +268,8 @@ typedef struct fc_loops {
     const fc_alloc *alloc;
     FC_VEC(fc_loop) node; /* 0 is none */
     FC_VEC(fc_stage_buffer) buffer;
+    const uint32_t (*axis)[FC_MAX_AXES];  /* of each part's own axes, which one of the form's it is;
+                                             NULL: the same */
     uint32_t function[FC_LOOP_FUNCTIONS]; /* its first node; 0: there is none */
     /* while it is built: the function, loops around, the last node of each body */
     uint32_t current, open[FC_LOOP_DEPTH], last[FC_LOOP_DEPTH + 1], depth;

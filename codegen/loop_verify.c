@@ -14,7 +14,10 @@
  * - order: a phase runs when the results of all stages before it are there.
  * - stores: each level of stores that the kernel has stands once.
  * - buffers: each is filled or flushed, and lies as it says; what comes by itself, or is passed on,
- *   is there when it is read, and a turn leaves buffers as it found them. */
+ *   is there when it is read, and a turn leaves buffers as it found them.
+ * - cases of one place leave the same accumulators, and what all of them passed on is there.
+ * - a walk that goes once has elements with results of stages that are not finished, if these are
+ *   rescaled when they change, or at the end. */
 #include "codegen/loop.h"
 #include "codegen/facts.h"
 #include "codegen/nest.h"
@@ -31,8 +34,11 @@ typedef struct part {
     const fc_class *cls;
     uint8_t made;                           /* stage whose accumulators are there */
     uint8_t carried;                        /* by a loop around */
-    uint32_t finished, prefixed, put, held; /* sets of stages */
-    unsigned stores[2];                     /* leaves: of results, of elements */
+    uint32_t finished, prefixed, put, held; /* sets of stages; */
+    uint32_t so_far, owed;                  /* finished so far; that elements wait for */
+    uint32_t turn, around; /* elements of one turn of the innermost reduced loop with a step, and of
+                              the one around it */
+    unsigned stores[2];    /* leaves: of results, of elements */
 } part;
 
 typedef struct verifier {
@@ -45,9 +51,8 @@ typedef struct verifier {
     uint32_t range[FC_MAX_AXES]; /* WHOLE_AXIS, or the step of the loop around; 1 along lanes */
     bool in_vector, in_code;     /* inside of a loop that is no task */
     bool in_rest;                /* what a loop before this one does, too */
-    uint32_t turn;         /* elements of one turn of the innermost reduced loop with a step */
-    uint32_t asked, there; /* sets of buffers: of those that are copied or passed on */
-    bool in_role;
+    uint32_t asked, there;       /* sets of buffers: of those that are copied or passed on */
+    bool in_role, in_hidden;
 } verifier;
 
 static fusec_status list(verifier *v, uint32_t at);
@@ -56,6 +61,42 @@ static void use(verifier *v, unsigned number) {
     v->p = &v->part[number];
     v->k = v->p->k;
     v->cls = v->p->cls;
+}
+
+/* Which of the form's axes one of the part at hand is. */
+static unsigned axis_of(const verifier *v, unsigned own) {
+    return v->l->axis ? v->l->axis[v->p - v->part][own] : own;
+}
+
+static uint32_t range_of(const verifier *v, unsigned own) {
+    return v->range[axis_of(v, own)];
+}
+
+/* Whether a loop is over some of the axes [first, end) of the part at hand. */
+static bool is_over(const verifier *v, const fc_loop *n, unsigned first, unsigned end) {
+    for (unsigned a = first; a < end; a++)
+        if (axis_of(v, a) >= n->first && axis_of(v, a) < n->end) return true;
+    return false;
+}
+
+static bool is_over_reduced(const verifier *v, const fc_loop *n) {
+    return is_over(v, n, v->cls->np, (unsigned)v->cls->np + v->cls->nr);
+}
+
+static unsigned axes_of(const verifier *v) {
+    unsigned n = 0;
+    for (uint32_t p = 0; p < v->parts; p++) {
+        const fc_class *cls = v->part[p].cls;
+        for (unsigned a = 0; a < (unsigned)cls->np + cls->nr; a++) {
+            const unsigned of = v->l->axis ? v->l->axis[p][a] : a;
+            if (of >= n) n = of + 1;
+        }
+    }
+    return n;
+}
+
+static bool goes_once(const verifier *v) {
+    return v->cls->target == FC_TARGET_CUDA && v->part[0].cls->cuda.flash_once;
 }
 
 /* ---- tiles --------------------------------------------------------------------------------------
@@ -75,14 +116,30 @@ static bool has_tile(const verifier *v) {
                    across = cuda ? v->cls->cuda.dot_across : v->cls->np - 1u;
     for (unsigned a = 0; a < v->cls->np; a++) {
         const bool side = a == down || a == across;
-        if (side ? v->range[a] == WHOLE_AXIS || v->range[a] >= FC_STEP_COLUMNS : v->range[a] != 1)
-            return false;
+        const uint32_t range = range_of(v, a);
+        if (side ? range == WHOLE_AXIS || range >= FC_STEP_COLUMNS : range != 1) return false;
     }
     return true;
 }
 
 static bool is_bare(const verifier *v) {
     return v->cls->target == FC_TARGET_LLVM && v->cls->llvm.bare;
+}
+
+/* ---- buffers of parts ------------------------------------------------------------------------ */
+
+/* Elements that are stored for the next part are made as often as it reads them. */
+static bool passes_on(const verifier *v) {
+    return v->p + 1 < v->part + v->parts;
+}
+
+/* An operand that a thread makes of what is passed on. */
+static bool is_made(const fc_stage_buffer *b) {
+    return b->packed && b->space == FC_SPACE_REGISTERS;
+}
+
+static bool is_of_turn(const fc_stage_buffer *b) {
+    return is_made(b) || (b->passed && !b->around);
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */
@@ -123,11 +180,27 @@ static bool has_one_turn(const verifier *v, const fc_loop *n, unsigned axis) {
     return v->cls->target == FC_TARGET_CUDA && one && v->range[axis] == n->step;
 }
 
+static bool is_masked(const verifier *v) {
+    return v->cls->target == FC_TARGET_CUDA && v->part[0].cls->cuda.flash_mask;
+}
+
+static fusec_status check_axes(verifier *v, const fc_loop *n) {
+    if (n->first >= n->end || n->end > axes_of(v))
+        BAD("there are no axes %u to %u", n->first, n->end);
+    for (uint32_t p = 0; p < v->parts; p++) {
+        use(v, p);
+        if (is_over_reduced(v, n) && is_over(v, n, 0, v->cls->np))
+            BAD("kept and reduced axes are numbered as one");
+    }
+    use(v, n->part);
+    return FUSEC_OK;
+}
+
 static fusec_status check_loop(verifier *v, const fc_loop *n) {
-    const unsigned np = v->cls->np, axes = np + v->cls->nr;
-    if (n->first >= n->end || n->end > axes) BAD("there are no axes %u to %u", n->first, n->end);
-    if (n->first < np && n->end > np) BAD("kept and reduced axes are numbered as one");
+    FC_TRY(check_axes(v, n));
     if (!is_of_target(v, n->kind)) BAD("a loop of another target");
+    if (n->way >= FC_LOOP_HIDDEN && n->way <= FC_LOOP_SHOWN && !is_masked(v))
+        BAD("no mask hides elements");
     if (is_outside(n->kind) && v->in_code) BAD("a unit inside of a unit");
     if (n->kind == FC_LOOP_VECTOR && v->in_vector) BAD("a vector inside of a vector");
     if (!n->body) BAD("a loop without a body");
@@ -147,7 +220,12 @@ static fusec_status last_turn(verifier *v, const fc_loop *n) {
     for (unsigned a = n->first; a < n->end; a++)
         if (v->range[a] == WHOLE_AXIS) BAD("the last turn of no loop");
     if (!n->body) BAD("a loop without a body");
-    return list(v, n->body);
+    const part before = *v->p;
+    v->p->turn = v->p->around;
+    FC_TRY(list(v, n->body));
+    use(v, n->part);
+    v->p->turn = before.turn;
+    return FUSEC_OK;
 }
 
 /* Each role goes through the phases by itself, and has what it gets. */
@@ -167,19 +245,37 @@ static fusec_status role(verifier *v, const fc_loop *n) {
     return FUSEC_OK;
 }
 
+/* What stands in a turn alone: made in it, and gone with it. */
+static void end_turn(verifier *v, const fc_loop *n) {
+    for (size_t i = 0; i < v->l->buffer.len && n->kind == FC_LOOP_SERIAL; i++)
+        if (is_of_turn(&v->l->buffer.at[i])) v->there &= ~(UINT32_C(1) << i % 32);
+}
+
+static void enter_turn(verifier *v, const fc_loop *n) {
+    for (uint32_t p = 0; p < v->parts; p++) {
+        use(v, p);
+        if (!is_over_reduced(v, n)) continue;
+        v->p->around = v->p->turn;
+        v->p->turn = n->step;
+    }
+    use(v, n->part);
+    if (n->way == FC_LOOP_CARRY) v->p->carried = n->phase;
+}
+
 /* What a loop leaves for those inside: its range and that of one turn. */
 static fusec_status inside(verifier *v, const fc_loop *n) {
-    const verifier before = *v;
-    const part own = *v->p;
     const bool stays = keeps_range(n) || is_lane(v, n);
+    end_turn(v, n);
+    const verifier before = *v;
     for (unsigned a = n->first; a < n->end; a++)
         if (!stays) v->range[a] = n->kind == FC_LOOP_VECTOR ? 1 : n->step;
     v->in_vector |= n->kind == FC_LOOP_VECTOR;
-    v->in_rest |= n->way == FC_LOOP_REST;
+    v->in_rest |= n->way == FC_LOOP_REST || n->way == FC_LOOP_FAR;
+    v->in_hidden |= n->way == FC_LOOP_HIDDEN;
     v->in_code |= !is_outside(n->kind);
-    if (n->first >= v->cls->np && !stays) v->turn = n->step;
-    if (n->way == FC_LOOP_CARRY) v->p->carried = n->phase;
+    if (!stays) enter_turn(v, n);
     FC_TRY(list(v, n->body));
+    end_turn(v, n);
     if (n->kind == FC_LOOP_SERIAL && (v->asked != before.asked || v->there != before.there))
         BAD("a turn that does not leave stage buffers as it found them");
     use(v, n->part);
@@ -187,8 +283,12 @@ static fusec_status inside(verifier *v, const fc_loop *n) {
     v->in_vector = before.in_vector;
     v->in_code = before.in_code;
     v->in_rest = before.in_rest;
-    v->turn = before.turn;
-    v->p->carried = own.carried;
+    v->in_hidden = before.in_hidden;
+    for (uint32_t p = 0; p < v->parts; p++) {
+        v->part[p].turn = before.part[p].turn;
+        v->part[p].around = before.part[p].around;
+        v->part[p].carried = before.part[p].carried;
+    }
     return FUSEC_OK;
 }
 
@@ -210,20 +310,21 @@ static fusec_status loop(verifier *v, const fc_loop *n) {
 static bool has_place(const verifier *v, unsigned first, unsigned end) {
     const bool kept = v->cls->target == FC_TARGET_CUDA && end <= v->cls->np;
     for (unsigned a = first; a < end; a++)
-        if (v->range[a] == WHOLE_AXIS || v->range[a] > (kept ? v->cls->vector : 1)) return false;
+        if (range_of(v, a) == WHOLE_AXIS || range_of(v, a) > (kept ? v->cls->vector : 1))
+            return false;
     return true;
 }
 
 /* A whole subtree of the order of ir/graph.h: a power of two of runs, a chunk, or a power of
  * two of elements that have a lane each. */
 static bool is_subtree(const verifier *v, const fc_loop *n) {
+    const uint32_t turn = v->p->turn;
     if (v->k->schedule == FC_SCHED_INNER)
-        return v->turn == FC_CHUNK || v->turn == UINT32_C(1) << n->level;
+        return turn == FC_CHUNK || turn == UINT32_C(1) << n->level;
     /* lanes of a transposed warp have runs side by side, which join first */
     const uint32_t run = (uint32_t)fc_run_of(v->k),
-                   runs =
-                       v->cls->target == FC_TARGET_CUDA && v->turn % run == 0 ? v->turn / run : 1;
-    return v->turn == runs * run && !(runs & (runs - 1)) && n->level == 0;
+                   runs = v->cls->target == FC_TARGET_CUDA && turn % run == 0 ? turn / run : 1;
+    return turn == runs * run && !(runs & (runs - 1)) && n->level == 0;
 }
 
 static fusec_status at_point(verifier *v) {
@@ -233,7 +334,7 @@ static fusec_status at_point(verifier *v) {
 }
 
 static fusec_status once_a_row(verifier *v) {
-    if (v->cls->nr && v->range[v->cls->np] == 1) BAD("what is once a row, at each element");
+    if (v->cls->nr && range_of(v, v->cls->np) == 1) BAD("what is once a row, at each element");
     return FUSEC_OK;
 }
 
@@ -248,12 +349,26 @@ static fusec_status check_order(verifier *v, unsigned phase) {
     const bool scan = v->k->schedule == FC_SCHED_SCAN && phase >= FC_PHASE_ELEMENTS;
     const uint32_t all = (UINT32_C(1) << before) - 1;
     if (phase < FC_PHASE_ELEMENTS && phase >= v->k->nstages) BAD("there is no stage %u", phase);
-    if (!scan && (v->p->finished & all) != all) BAD("a phase before the results that it needs");
+    const uint32_t missing = scan ? 0 : all & ~(v->p->finished | v->p->so_far);
+    if (missing && !(goes_once(v) && phase == FC_PHASE_ELEMENTS && v->p->so_far))
+        BAD("a phase before the results that it needs");
+    v->p->owed |= missing;
     return FUSEC_OK;
 }
 
+/* In a turn, when the stage has taken its elements; at the end, when it is finished. */
+static fusec_status rescale(verifier *v, const fc_loop *n) {
+    const uint32_t stage = UINT32_C(1) << n->phase;
+    if (!goes_once(v)) BAD("results that change, in a walk that does not go once");
+    if (v->p->finished & stage)
+        v->p->owed &= ~stage;
+    else
+        v->p->so_far |= stage;
+    return v->p->finished & stage ? FUSEC_OK : needs(v, n->phase);
+}
+
 static fusec_status store(verifier *v, const fc_loop *n) {
-    if (!v->in_rest) v->p->stores[n->phase == FC_PHASE_ELEMENTS]++;
+    if (!v->in_rest || passes_on(v)) v->p->stores[n->phase == FC_PHASE_ELEMENTS]++;
     if (n->phase < FC_PHASE_ELEMENTS) BAD("a store of stage %u", n->phase);
     FC_TRY(check_order(v, n->phase));
     for (size_t i = 0; i < v->l->buffer.len; i++)
@@ -329,9 +444,10 @@ static fusec_status scanned(verifier *v, const fc_loop *n) {
 
 /* A power of two of runs, in the blocks of one loop. */
 static fusec_status scan(verifier *v) {
-    const uint32_t run = (uint32_t)fc_run_of(v->k), blocks = v->turn / run;
+    const uint32_t run = (uint32_t)fc_run_of(v->k), blocks = v->p->turn / run;
     if (v->k->schedule != FC_SCHED_SCAN) BAD("prefixes of what is no scan");
-    if (v->range[v->cls->np] != v->turn || v->turn % run || (blocks & (blocks - 1)) || !blocks)
+    if (range_of(v, v->cls->np) != v->p->turn || v->p->turn % run || (blocks & (blocks - 1)) ||
+        !blocks)
         BAD("a part of the row that is no subtree");
     v->p->stores[1]++;
     return FUSEC_OK;
@@ -342,16 +458,38 @@ static fusec_status reads(verifier *v) {
     for (size_t i = 0; i < v->l->buffer.len; i++) {
         const fc_stage_buffer *b = &v->l->buffer.at[i];
         const unsigned reader = b->part + (b->passed ? 1u : 0u);
+        if (v->in_hidden && b->passed) continue;
         if ((b->copied || b->passed) && v->p == &v->part[reader] && !(v->there >> i & 1))
             BAD("code that reads stage buffer %u before it is filled", b->set);
     }
     return FUSEC_OK;
 }
 
+/* Whether operands that are made in registers are there. */
+static fusec_status operands(verifier *v) {
+    for (size_t i = 0; i < v->l->buffer.len; i++)
+        if (is_made(&v->l->buffer.at[i]) && v->p == &v->part[v->l->buffer.at[i].part] &&
+            !(v->there >> i & 1))
+            BAD("products of operand %u before it is made", v->l->buffer.at[i].access);
+    return FUSEC_OK;
+}
+
+/* The whole axis, if it has no more. */
+static bool is_all_of_k(const verifier *v, const fc_stage_buffer *b) {
+    const fc_cuda_class *cuda = &v->part[0].cls->cuda;
+    return v->cls->target == FC_TARGET_CUDA && cuda->kind == FC_CUDA_FLASH && !b->part &&
+           b->elements >= cuda->flash_deep * 16u;
+}
+
 static fusec_status move_one(verifier *v, const fc_loop *n, const fc_stage_buffer *b,
                              uint32_t bit) {
     const bool awaited = n->kind == FC_LEAF_AWAIT;
-    if (b->packed && v->range[b->along] != b->elements) BAD("a panel of another size");
+    if (b->packed && v->range[b->along] != b->elements && !is_made(b) && !is_all_of_k(v, b))
+        BAD("a panel of another size");
+    if (is_made(b)) {
+        FC_TRY(reads(v));
+        v->there |= bit;
+    }
     if (n->kind == FC_LEAF_SHIFT) {
         if (!b->passed || !(v->there & bit)) BAD("nothing in stage buffer %u moves on", b->set);
         if (b->elements != v->range[b->along] + b->around) BAD("a stage buffer of another size");
@@ -412,16 +550,37 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
     case FC_LEAF_PUT: return put(v, n);
     case FC_LEAF_GET: return get(v, n);
     case FC_LEAF_FINISH: return finish(v, n);
-    default: return fold(v, n); /* START, LANES, FOLD, PREFIX: accumulators from something else */
+    case FC_LEAF_RESCALE: return rescale(v, n);
+    case FC_LEAF_LANES: FC_TRY(operands(v)); return fold(v, n);
+    default: return fold(v, n); /* START, FOLD, PREFIX: accumulators from something else */
     }
+}
+
+static fusec_status node(verifier *v, const fc_loop *n) {
+    if (n->part >= v->parts) BAD("there is no kernel %u", n->part);
+    use(v, n->part);
+    return fc_is_loop(n->kind) ? loop(v, n) : leaf(v, n);
+}
+
+/* A case and, if there is one, the other one. */
+static fusec_status cases(verifier *v, const fc_loop *n, const fc_loop *other) {
+    const uint32_t before = v->there;
+    FC_TRY(node(v, n));
+    const verifier after = *v;
+    v->there = before;
+    if (other) FC_TRY(node(v, other));
+    if (other && v->part[n->part].made != after.part[n->part].made)
+        BAD("cases that leave other accumulators");
+    v->there &= after.there;
+    return FUSEC_OK;
 }
 
 static fusec_status list(verifier *v, uint32_t at) {
     for (; at; at = v->l->node.at[at].next) {
-        const fc_loop *n = &v->l->node.at[at];
-        if (n->part >= v->parts) BAD("there is no kernel %u", n->part);
-        use(v, n->part);
-        FC_TRY(fc_is_loop(n->kind) ? loop(v, n) : leaf(v, n));
+        const fc_loop *n = &v->l->node.at[at], *next = &v->l->node.at[n->next];
+        const bool two = n->next && next->kind == FC_LOOP_CASE && next->way == FC_LOOP_REST;
+        FC_TRY(n->kind == FC_LOOP_CASE ? cases(v, n, two ? next : NULL) : node(v, n));
+        if (n->kind == FC_LOOP_CASE && two) at = n->next;
     }
     return FUSEC_OK;
 }
@@ -439,11 +598,11 @@ static fusec_status check_buffers(verifier *v) {
         const fc_stage_buffer *b = &v->l->buffer.at[i];
         if (b->part + (b->passed ? 1u : 0u) >= v->parts) BAD("a stage buffer of no kernel");
         use(v, b->part);
-        if (b->access >= v->cls->naccess || b->along >= v->cls->np + v->cls->nr)
+        if (b->access >= v->cls->naccess || b->along >= axes_of(v))
             BAD("a stage buffer of no access");
         if (b->transposed && fc_class_move(v->cls, b->access, b->along) != FC_MOVE_ONE)
             BAD("access %u does not lie along axis %u", (unsigned)b->access, b->along);
-        if (!has_leaf(v->l, b)) BAD("nobody moves stage buffer %u", b->set);
+        if (!is_of_turn(b) && !has_leaf(v->l, b)) BAD("nobody moves stage buffer %u", b->set);
     }
     return FUSEC_OK;
 }
@@ -454,8 +613,9 @@ static fusec_status check_stores(verifier *v) {
     for (size_t i = 0; i < k->stores.len; i++)
         any[k->schedule == FC_SCHED_MAP || k->accesses.at[k->stores.at[i].access].level] = true;
     for (unsigned i = 0; i < 2; i++)
-        if (v->p->stores[i] != any[i])
+        if (passes_on(v) ? (v->p->stores[i] != 0) != any[i] : v->p->stores[i] != any[i])
             BAD("%s are stored %u times", i ? "elements" : "results", v->p->stores[i]);
+    if (v->p->owed) BAD("elements that wait for a stage");
     return FUSEC_OK;
 }
 
@@ -466,8 +626,10 @@ fusec_status fc_loops_verify_parts(const fc_loops *l, const fc_kernel *const *k,
     for (unsigned i = 0; i < FC_LOOP_FUNCTIONS; i++) {
         memset(v->range, 0, sizeof v->range);
         v->in_vector = v->in_code = false;
-        for (uint32_t p = 0; p < n; p++) v->part[p].made = v->part[p].carried = NOBODY;
-        v->turn = 0;
+        for (uint32_t p = 0; p < n; p++) {
+            v->part[p].made = v->part[p].carried = NOBODY;
+            v->part[p].turn = v->part[p].around = 0;
+        }
         FC_TRY(list(v, l->function[i]));
     }
     for (uint32_t p = 0; p < n; p++) {

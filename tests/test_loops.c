@@ -365,7 +365,7 @@ FC_TEST(loops, buffers) {
         {{.set = 1}, "nobody moves stage buffer 1"},
         {{.access = 9}, "a stage buffer of no access"},
         {{.access = 0, .along = 0, .transposed = true}, "does not lie along axis 0"},
-        {{.access = 9, .packed = true}, "a stage buffer of no access"},
+        {{.access = 9, .packed = true, .space = FC_SPACE_SHARED}, "a stage buffer of no access"},
     };
     for (size_t i = 0; i < FC_COUNT(wrong); i++) {
         fc_loops l;
