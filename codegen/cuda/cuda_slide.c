@@ -174,17 +174,11 @@ static void fill(slide *x, bool next) {
 /* w*: what a thread reads of line r. */
 static void from_line(const slide *x, unsigned n) {
     const fc_slide_reads *r = &x->f.reads[FC_SLIDE_MAKES].at[n];
-    const unsigned bytes = fc_dtypes[r->dtype].bytes, most = 16 / bytes, v = x->cls->vector,
-                   unit = v < most ? v : most;
-    const char *type = fc_dtypes[r->dtype].cuda;
-    const int32_t low = fc_slide_line_low(r), high = fc_slide_line_high(r);
-    fc_cuda_line(text(x), "%s w%u[%u];", type, n, (unsigned)(high - low) + v);
-    for (int32_t k = 0; k < high - low + (int32_t)v; k += (int32_t)unit)
-        if (k + (int32_t)unit > r->low - low && k < r->high - low + (int32_t)v)
-            fc_cuda_line(text(x),
-                         "fc_spread(w%u + %d, *(const fc_vec<%s, %u, %u> *)(lines%u.to + (r * %u + "
-                         "lane * %u + %d)));",
-                         n, (int)k, type, unit, unit * bytes, n, fc_slide_line(r, v), v, (int)k);
+    const unsigned most = 16u / fc_dtypes[r->dtype].bytes, v = x->cls->vector;
+    fc_cuda_line(text(x), "%s w%u[%u];", fc_dtypes[r->dtype].cuda, n,
+                 (unsigned)(fc_slide_line_high(r) - fc_slide_line_low(r)) + v);
+    fc_cuda_line(text(x), "fc_lines_take<%u>(w%u, lines%u, r, lane * %u);", v < most ? v : most, n,
+                 n, v);
 }
 
 /* ---- elements -------------------------------------------------------------------------------- */
@@ -400,14 +394,14 @@ static bool name_reads(slide *x, unsigned part) {
     return true;
 }
 
-static fusec_status open_part(slide *x, unsigned part, uint8_t *had, fc_error *e) {
+static fusec_status open_part(slide *x, unsigned part, fc_str *out, uint8_t *had, fc_error *e) {
     const fc_joined *j = x->j;
     fc_cuda_gen *g = &x->part[part], *of = &x->place[part];
-    FC_TRY(fc_cuda_gen_init(g, j->kernel[part], &j->cls[part], x->out, e));
+    FC_TRY(fc_cuda_gen_init(g, j->kernel[part], &j->cls[part], out, e));
     x->places[part] = *j->kernel[part];
     x->places[part].code = x->f.code[part];
     x->places[part].stores.len = x->places[part].stores.cap = 0;
-    FC_TRY(fc_cuda_gen_init(of, &x->places[part], &j->cls[part], x->out, e));
+    FC_TRY(fc_cuda_gen_init(of, &x->places[part], &j->cls[part], out, e));
     g->l = of->l = j->layout[part];
     g->had = had;
     if (!part) g->l.words = j->layout[j->n - 1].words; /* of the block of all */
@@ -428,15 +422,15 @@ static fusec_status write(slide *x, const char *name, fc_error *e) {
     x->w = (fc_cuda_walk){.loops = &g->loops, .in = {.g = g, .apart = 1}, .slide = x};
     fc_cuda_walk_list(&x->w, g->loops.function[0]);
     fc_cuda_line(text(x), "}");
-    return x->out->oom ? fc_oom(e) : FUSEC_OK;
+    return text(x)->out->oom ? fc_oom(e) : FUSEC_OK;
 }
 
 fusec_status fc_cuda_emit_slide(const fc_joined *j, const char *name, fc_str *out, fc_error *e) {
-    slide x = {.j = j, .cls = &j->cls[0], .out = out};
+    slide x = {.j = j, .cls = &j->cls[0]};
     uint8_t had[FC_CUH_COUNT] = {0};
     /* it has been found before, or it would have no class */
     fusec_status s = fc_slide_find(j, &x.f) ? FUSEC_OK : fc_oom(e);
-    for (unsigned part = 0; part < 2 && !s; part++) s = open_part(&x, part, had, e);
+    for (unsigned part = 0; part < 2 && !s; part++) s = open_part(&x, part, out, had, e);
     x.aside = fc_calloc(out->alloc, j->kernel[0]->accesses.len + 1, 1);
     if (!s && !x.aside) s = fc_oom(e);
     if (!s) x.aside[j->kernel[0]->stores.at[0].access] = 1;

@@ -17,7 +17,6 @@ typedef struct fc_slide_gen {
     fc_kernel places[2];  /* theirs; all but the code is borrowed */
     uint8_t *aside;       /* [accesses of the first part] its store */
     char number[16];      /* name of a thread's first column */
-    fc_str *out;
 } fc_slide_gen;
 
 /* cuda_slide_loops.c: the form, which stands above the text. */

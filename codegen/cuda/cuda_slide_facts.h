@@ -43,9 +43,12 @@ void fc_slide_free(fc_slide *x);
 /* What their nests say: fills j->shift and j->same. False: they do not have the form, or no memory.
  */
 bool fc_slide_shifts(fc_joined *j, fc_arena *arena);
-/* Whether what stands at the places [0, size) is itself; `values`: of all dims. */
-bool fc_slide_is_itself(const fc_slide *x, unsigned part, const fc_slide_reads *r, int64_t size,
-                        const int64_t *values);
+/* The bits that code gives at a place, of what is in `need`; every index of it is the place.
+ * False: it depends on more. */
+bool fc_slide_eval(const fc_kernel *k, const fc_code *c, const uint8_t *need, const int64_t *values,
+                   int64_t place, uint64_t *bits);
+/* Whether the rows that stand at the places [0, size) are these; with the sizes of a call. */
+bool fc_slide_is_itself(const fc_slide *x, int64_t size);
 
 /* The argument of the second part that is passed on. */
 uint32_t fc_slide_passed(const fc_joined *j);

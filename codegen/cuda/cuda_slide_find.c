@@ -78,6 +78,7 @@ typedef struct finder {
     int32_t axis;
     const int32_t *shift; /* [instructions] */
     uint8_t *need;        /* [instructions] of the read at hand */
+    uint64_t *bits;       /* [instructions] of the load at hand */
     fc_val *made;         /* [instructions] in `code` */
     fc_code *code;
 } finder;
@@ -318,34 +319,6 @@ void fc_slide_free(fc_slide *x) {
 
 /* ---- shifts ---------------------------------------------------------------------------------- */
 
-/* By how much the index of an axis is shifted where code looks whether it is inside: of all such
- * places the same number. */
-static bool shift_of(finder *x, const fc_val *roots, unsigned n, int32_t *shift) {
-    bool any = false;
-    memset(x->need, 0, x->k->code.ins.len);
-    fc_kernel_slice(&x->k->code, roots, n, x->need);
-    for (fc_val v = 0; v < x->k->code.ins.len; v++) {
-        const fc_instr *i = &x->k->code.ins.at[v];
-        if (!x->need[v] || fc_is_linear_row(i)) continue;
-        if (i->op == FC_OP_INDEX && x->out->j->nest[x->part]->offset[i->imm]) return false;
-        if (!fc_is_elementwise(i->op) && i->op != FC_OP_CVT) continue;
-        for (int o = 0; o < fc_instr_arity(i); o++) {
-            fc_linear f = {0};
-            const fc_val of = fc_instr_operand(i, o);
-            if (x->k->code.ins.at[of].dtype != FUSEC_I64 ||
-                !fc_linear_add(&x->k->code, of, 1, &f) || f.n != 1 || f.term[0].by != 1 ||
-                x->k->code.ins.at[f.term[0].of].op != FC_OP_INDEX ||
-                !counts(x, &x->k->code.ins.at[f.term[0].of]))
-                continue;
-            if (f.constant < -FC_SLIDE_MOST || f.constant > FC_SLIDE_MOST) return false;
-            if (any && *shift != (int32_t)f.constant) return false;
-            *shift = (int32_t)f.constant;
-            any = true;
-        }
-    }
-    return any;
-}
-
 static int64_t stride(const fc_joined *j, unsigned part, uint32_t access, uint32_t axis) {
     return j->nest[part]->stride[(size_t)access * j->kernel[part]->np + axis];
 }
@@ -366,56 +339,41 @@ static bool walks_alike(const fc_joined *j, uint32_t access) {
     return true;
 }
 
-static bool value_of(const fc_kernel *k, fc_val v, const int64_t *values, int64_t *out) {
-    const fc_instr *i = &k->code.ins.at[v];
-    if (i->op == FC_OP_CONST) return *out = (int64_t)i->imm, true;
-    if (i->op != FC_OP_PARAM || !k->params.at[i->imm].is_dim) return false;
-    *out = values[k->params.at[i->imm].source];
-    return true;
+/* What code gives in the middle of the axis. */
+static bool in_the_middle(finder *x, const fc_val *roots, unsigned n) {
+    const fc_nest *nest = x->out->j->nest[x->part];
+    const fc_code *c = &x->k->code;
+    memset(x->need, 0, c->ins.len);
+    fc_kernel_slice(c, roots, n, x->need);
+    for (fc_val v = 0; v < c->ins.len; v++)
+        if (x->need[v] && c->ins.at[v].op == FC_OP_INDEX && nest->offset[c->ins.at[v].imm])
+            return false;
+    return fc_slide_eval(x->k, c, x->need, x->out->j->values, nest->extent[x->axis] / 2, x->bits);
 }
 
-/* Of neighbours that meet no edge (passes/lower_neighbours.c): a constant. */
-static bool constant_shift(const fc_kernel *k, const fc_val *of, unsigned n, int32_t *shift) {
-    int64_t sum = 0, one;
-    for (unsigned i = 0; i < n; i++)
-        if (!constant_of(k, of[i], &one) || !fc_add_ok(sum, one, &sum)) return false;
-    if (sum < -FC_SLIDE_MOST || sum > FC_SLIDE_MOST) return false;
-    *shift = (int32_t)sum;
-    return true;
-}
-
-/* Of a load at a computed element. */
+/* Of a load at a computed element: what it is far from any edge. Others may be as far from what
+ * they read as they like, as long as all agree on what stands at a place. */
 static bool computed_shift(finder *x, fc_val load, int32_t *shift) {
     const fc_joined *j = x->out->j;
+    const bool rows = x->part == FC_SLIDE_TAKES;
+    const int64_t unit = rows ? row_length(j) : 1;
     parts p;
-    fc_val roots[MOST_PARTS + 1], length;
-    unsigned n = 0;
-    int64_t elements;
+    fc_val roots[MOST_PARTS + 1], by, length;
+    int64_t sum = 0;
     if (!parts_of(x->k, load, &p)) return false;
     const uint32_t whole = (uint32_t)x->k->code.ins.at[p.whole].imm;
-    if (j->nest[x->part]->offset[whole]) return false;
-    if (x->part == FC_SLIDE_MAKES) {
-        if (stride(j, x->part, whole, x->out->column) != 1) return false;
-        for (unsigned i = 0; i < p.n; i++) roots[n++] = p.rest[i];
-    } else if (!walks_alike(j, whole)) {
+    if (j->nest[x->part]->offset[whole] ||
+        (rows ? !walks_alike(j, whole) : stride(j, x->part, whole, x->out->column) != 1))
         return false;
-    } else if (rows_of(x->k, &p, &roots[0], &length)) {
-        if (!value_of(x->k, length, j->values, &elements) || elements != row_length(j))
-            return false;
-        n = 1;
-    } else if (p.n == 1 && constant_of(x->k, p.rest[0], &elements)) {
-        if (elements % row_length(j)) return false;
-    } else if (p.n) {
-        return false;
-    }
-    const fc_val when = when_of(x->k, load);
-    if (when == FC_NOVAL && x->part == FC_SLIDE_TAKES && p.n && !n) {
-        *shift = (int32_t)(elements / row_length(j));
-        return fc_magnitude(elements / row_length(j)) <= FC_SLIDE_MOST;
-    }
-    if (when == FC_NOVAL && constant_shift(x->k, roots, n, shift)) return true;
-    if (when != FC_NOVAL) roots[n++] = when;
-    return shift_of(x, roots, n, shift);
+    memcpy(roots, p.rest, sizeof p.rest);
+    roots[p.n] = when_of(x->k, load);
+    if (!in_the_middle(x, roots, p.n + (roots[p.n] != FC_NOVAL))) return false;
+    if (rows && rows_of(x->k, &p, &by, &length) && (int64_t)x->bits[length] != unit) return false;
+    for (unsigned i = 0; i < p.n; i++)
+        if (!fc_add_ok(sum, (int64_t)x->bits[p.rest[i]], &sum)) return false;
+    if (sum % unit || fc_magnitude(sum / unit) > FC_SLIDE_MOST) return false;
+    *shift = (int32_t)(sum / unit);
+    return true;
 }
 
 /* Whether loads of it may come ahead: neighbours lie side by side, and rows are not all one. */
@@ -511,7 +469,8 @@ bool fc_slide_shifts(fc_joined *j, fc_arena *arena) {
         finder x = {.out = &out, .k = k, .part = p};
         x.axis = (int32_t)(p == FC_SLIDE_MAKES ? out.column : out.row);
         x.need = fc_arena_alloc(arena, k->code.ins.len + 1);
-        if (!to || !x.need || !shifts(&x, to)) return false;
+        x.bits = fc_arena_alloc(arena, (k->code.ins.len + 1) * sizeof *x.bits);
+        if (!to || !x.need || !x.bits || !shifts(&x, to)) return false;
         j->shift[p] = to;
     }
     return true;

@@ -102,6 +102,6 @@ fusec_status fc_slide_loops(fc_slide_gen *x, fc_error *e) {
     build(x);
     if (l->oom) return fc_oom(e);
     FC_TRY(fc_loops_verify_parts(l, x->j->kernel, x->j->cls, x->j->n, e));
-    fc_loops_print(l, "// ", x->out);
+    fc_loops_print(l, "// ", x->part[0].t.out);
     return FUSEC_OK;
 }

@@ -67,3 +67,10 @@ FC_INLINE void fc_lines_bring_one(const fc_lines<T, SIZE, ROWS> &l, int r, const
 #pragma unroll 1
     for (int c = lane; c < SIZE; c += 32) fc_bring_place(l.to + (r * SIZE + c), from, l.column[c]);
 }
+// What a thread reads of line r, from place `at` on, by UNIT elements.
+template <int UNIT, int N, typename T, int SIZE, int ROWS>
+FC_INLINE void fc_lines_take(T (&to)[N], const fc_lines<T, SIZE, ROWS> &l, int r, int at) {
+#pragma unroll
+    for (int k = 0; k < N; k += UNIT)
+        fc_spread(to + k, *(const fc_vec<T, UNIT, UNIT * (int)sizeof(T)> *)(l.to + (r * SIZE + at + k)));
+}

@@ -159,8 +159,7 @@ fusec_status fc_cuda_join_slide(const fc_machine *m, uint32_t align, fc_arena *a
     }
     const bool found = fc_slide_find(j, &x.f);
     *can = found && same_places(&x) && reads_in_lines(&x) &&
-           fc_slide_is_itself(&x.f, FC_SLIDE_TAKES, &x.f.reads[FC_SLIDE_TAKES].at[0],
-                              extent(&x, FC_SLIDE_MAKES, x.f.row), j->values) &&
+           fc_slide_is_itself(&x.f, extent(&x, FC_SLIDE_MAKES, x.f.row)) &&
            choose_text(&x, align) && launch_of(m, &x, l);
     for (uint32_t i = 0; i < j->n; i++) j->cls[i].wide = wide;
     fc_slide_free(&x.f);
