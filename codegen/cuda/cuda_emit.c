@@ -97,11 +97,10 @@ static void entry(fc_cuda_gen *g, const char *name) {
              blocks = fc_cuda_min_blocks(g->k, g->cls);
     if (fc_cuda_counts_registers(g->cls)) blocks = blocks_of_one(g, threads);
     if (g->cls->cuda.split == FC_CUDA_GANG) /* relies on it */
-        blocks =
-            g->cls->cuda.kind == FC_CUDA_RING ? 1 : fc_cuda_gang_threads(g->k, g->cached) / threads;
+        blocks = g->ring ? 1 : fc_cuda_gang_threads(g->k, g->cached) / threads;
     char bounds[32], cluster[48] = "";
     snprintf(bounds, sizeof bounds, blocks ? "%u, %u" : "%u", threads, blocks);
-    if (g->cls->cuda.kind == FC_CUDA_CLUSTER)
+    if (g->cls->cuda.blocks)
         snprintf(cluster, sizeof cluster, "__cluster_dims__(%d, 1, 1) ", g->cls->cuda.blocks);
     if (compiles_briefly(g)) fc_cuda_line(&g->t, "%s", FC_CUDA_BRIEFLY);
     fc_cuda_line(
@@ -249,11 +248,10 @@ void fc_cuda_gen_free(fc_cuda_gen *g) {
 
 /* Loads and values that are kept, then the loop form, which is shown above the text. */
 static fusec_status loops(fc_cuda_gen *g, fc_error *e) {
-    const fc_cuda_kind kind = g->cls->cuda.kind;
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
-        if (kind == FC_CUDA_RECT)
+        if (g->cls->cuda.rect_rows)
             g->cached[a] = g->cls->aligned && fc_cuda_of_neighbours(g->k, g->cls, a);
-        if (kind == FC_CUDA_TILE)
+        if (g->cls->cuda.tile_side)
             g->cached[a] = fc_class_move(g->cls, a, g->cls->cuda.tile_axis) == FC_MOVE_ONE;
     }
     fc_cuda_schedule_loops(g);
@@ -268,7 +266,7 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     (void)m; /* what a text may depend on is in the class */
     fc_cuda_gen g;
     fusec_status s = fc_cuda_gen_init(&g, k, cls, out, e);
-    if (s == FUSEC_OK && cls->cuda.kind == FC_CUDA_ONE) s = fc_cuda_keep(&g, e);
+    if (s == FUSEC_OK && cls->cuda.iterations) s = fc_cuda_keep(&g, e);
     if (s == FUSEC_OK && fc_cuda_has_places(cls)) s = fc_ring_open(&g, e);
     if (s == FUSEC_OK && cls->cuda.kind == FC_CUDA_MAP) s = fc_cuda_inside_init(&g, e);
     if (s == FUSEC_OK) s = loops(&g, e);

@@ -100,7 +100,7 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
         return cls->cuda.split == FC_CUDA_BACK && cls->cuda.staged && fc_components(k) == 1 ? 6 : 0;
     if (cls->cuda.kind == FC_CUDA_OUTER)
         return cls->cuda.transposed ? 2 : fc_components(k) < 4 ? 4 : 3;
-    if (cls->cuda.kind == FC_CUDA_CLUSTER) return FC_CUDA_SM_REGISTERS / 64 / threads;
+    if (cls->cuda.warps) return FC_CUDA_SM_REGISTERS / 64 / threads;
     if (cls->cuda.kind == FC_CUDA_LOOP && k->accesses.len <= 6 && threads <= 512)
         return threads == 512 ? 2 : 4;
     return 0;
@@ -216,7 +216,7 @@ unsigned fc_cuda_all_words(const fc_kernel *k) {
  * while another one's stores still look at results of a ring before that. */
 unsigned fc_cuda_gang_sets(const fc_class *cls) {
     unsigned sets = 2;
-    while (cls->cuda.kind == FC_CUDA_RING && sets < 2u * cls->cuda.buffers) sets *= 2;
+    while (sets < 2u * cls->cuda.buffers) sets *= 2;
     return sets;
 }
 

@@ -38,7 +38,7 @@ static inline unsigned fc_cuda_scan_tile(const fc_class *cls) {
 
 /* Whether parts of rows come to shared memory by bulk copies. */
 static inline bool fc_cuda_has_places(const fc_class *cls) {
-    return cls->cuda.kind == FC_CUDA_RING || cls->cuda.kind == FC_CUDA_CLUSTER;
+    return cls->cuda.buffers || cls->cuda.warps;
 }
 
 /* Of `once` with two kept axes: how many of the repetitions go along the inner one. */
@@ -50,13 +50,12 @@ static inline int fc_cuda_repeat_across(const fc_class *cls) {
  * stores of single elements are cheapest side by side; it takes four times as many exchanges
  * between lanes, so there must be something to reduce in each first. */
 static inline unsigned fc_cuda_apart(const fc_class *cls) {
-    const bool side_by_side = cls->cuda.kind == FC_CUDA_ONE && cls->cuda.iterations >= 4;
-    return !cls->aligned && (fc_cuda_has_places(cls) || side_by_side) ? 32 : 1;
+    return !cls->aligned && (fc_cuda_has_places(cls) || cls->cuda.iterations >= 4) ? 32 : 1;
 }
 
 /* Threads of a row, or of the part of it that a block has. */
 static inline unsigned fc_cuda_team(const fc_class *cls) {
-    return cls->cuda.kind == FC_CUDA_CLUSTER ? 32u * cls->cuda.warps : cls->cuda.team;
+    return cls->cuda.warps ? 32u * cls->cuda.warps : cls->cuda.team;
 }
 
 /* Threads of a block of an inner kernel with threads for a row. What a block has kept room for is
@@ -169,7 +168,7 @@ static inline bool fc_cuda_is_made(unsigned reads) {
 }
 /* Whether operands come to shared memory by copies for which no thread waits. */
 static inline bool fc_cuda_brings(const fc_class *cls) {
-    return fc_cuda_on_tensor_cores(cls) || cls->cuda.kind == FC_CUDA_SLIDE ||
+    return fc_cuda_on_tensor_cores(cls) || cls->cuda.slide_rows ||
            (cls->cuda.kind == FC_CUDA_DOT &&
             (cls->cuda.dot_left == FC_CUDA_BY_PLACE || cls->cuda.dot_right == FC_CUDA_BY_PLACE ||
              (cls->cuda.dot_left == FC_CUDA_BY_K && fc_cuda_tile_of(cls)->stages == 1)));

@@ -66,7 +66,7 @@ void fc_cuda_gang_end(fc_cuda_gen *g) {
 
 /* The number of a thread among those that work on the same part of a row at the same time. */
 static const char *thread_of(const fc_cuda_gen *g) {
-    return g->cls->cuda.kind == FC_CUDA_RING ? "thread" : "threadIdx.x";
+    return g->ring ? "thread" : "threadIdx.x";
 }
 
 /* The set of slots of the exchange under way. */
@@ -83,7 +83,7 @@ static void slot_of(const fc_cuda_gen *g, unsigned stage, unsigned r, const char
     unsigned at = 0;
     for (unsigned before = 0; before < r; before++)
         at += fc_cuda_red_words(&g->k->reductions.at[before]);
-    if (g->cls->cuda.kind == FC_CUDA_RING)
+    if (g->ring)
         snprintf(out, SLOT, "now%u + parts * %u + %s * %u", stage, at, part,
                  fc_cuda_red_words(&g->k->reductions.at[r]));
     else
@@ -94,7 +94,7 @@ static void slot_of(const fc_cuda_gen *g, unsigned stage, unsigned r, const char
  * each reduction. */
 void fc_cuda_gang_publish(fc_cuda_gen *g, unsigned stage) {
     char slot[SLOT];
-    if (g->cls->cuda.kind != FC_CUDA_RING) fc_cuda_line(&g->t, "exchange++;");
+    if (!g->ring) fc_cuda_line(&g->t, "exchange++;");
     slots_now(g, stage);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         if (g->k->reductions.at[r].stage != stage) continue;
@@ -108,7 +108,7 @@ void fc_cuda_gang_publish(fc_cuda_gen *g, unsigned stage) {
 void fc_cuda_gang_await(fc_cuda_gen *g, unsigned stage) {
     char slot[SLOT], part[24];
     snprintf(part, sizeof part, "(ix)%s", thread_of(g));
-    if (g->cls->cuda.kind == FC_CUDA_RING) slots_now(g, stage);
+    if (g->ring) slots_now(g, stage);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         if (g->k->reductions.at[r].stage != stage) continue;
         slot_of(g, stage, r, part, slot);

@@ -357,7 +357,7 @@ static void loop(fc_cuda_gen *g) {
 
 /* What comes, and results that leave from where it was. */
 static void place_buffers(fc_cuda_gen *g) {
-    const bool ring = g->cls->cuda.kind == FC_CUDA_RING;
+    const bool ring = !g->ring->cluster;
     const uint32_t elements = ring ? fc_ring_part(g->cls) : FC_STEP_SPAN;
     for (uint32_t a = 0; a < g->cls->naccess; a++)
         if (g->cached[a] || g->ring->sent[a])
@@ -374,7 +374,7 @@ static void place_buffers(fc_cuda_gen *g) {
 /* Of a block of a cluster every warp takes the next chunk, and all blocks know what becomes of it;
  * of a ring's part a warp has some side by side, which it joins. */
 static void chunks_in_place(fc_cuda_gen *g, unsigned phase) {
-    const bool cluster = g->cls->cuda.kind == FC_CUDA_CLUSTER, stage = phase != FC_PHASE_ELEMENTS;
+    const bool cluster = g->ring->cluster, stage = phase != FC_PHASE_ELEMENTS;
     const unsigned warps = fc_cuda_team(g->cls) / 32, each = g->cls->cuda.warp_chunks;
     const bool counts = stage && each > 1;
     if (cluster) over_elements(g, FC_LOOP_SERIAL, warps * FC_CHUNK, 1);
@@ -715,7 +715,7 @@ void fc_cuda_schedule_loops(fc_cuda_gen *g) {
     case FC_CUDA_RING: ring(g); break;
     case FC_CUDA_CLUSTER: cluster(g); break;
     case FC_CUDA_DOT: contraction(g); break;
-    case FC_CUDA_FLASH: /* texts of several kernels: a form for each (cuda_flash_loops.c), */
+    case FC_CUDA_FLASH:        /* texts of several kernels: a form for each (cuda_flash_loops.c), */
     case FC_CUDA_SLIDE: break; /* and cuda_slide.c */
     }
 }

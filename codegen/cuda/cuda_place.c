@@ -404,7 +404,7 @@ static void team_place(fc_cuda_walk *w) {
     fc_cuda_group_turn(g, &w->group, fc_cuda_block(g->cls));
     fc_inner_team_rows(in);
     w->leader = in->warps > 1 ? "live && lane == 0 && warp == 0" : "live && lane == 0";
-    if (g->cls->cuda.kind == FC_CUDA_LOOP) return;
+    if (!g->cls->cuda.iterations) return;
     w->limit = in->apart > 1 && !w->group.own ? "left" : "here";
     w->group.whole = in->apart == 1 && g->cls->cuda.whole;
     if (in->apart == 1) return;

@@ -138,9 +138,9 @@ static void put(const fc_cuda_gen *g, fc_cuh section, bool wanted) {
 /* What memory and reductions need. */
 static void schedule_sections(const fc_cuda_gen *g) {
     const fc_cuda_class *c = &g->cls->cuda;
-    const bool places = fc_cuda_has_places(g->cls), cluster = c->kind == FC_CUDA_CLUSTER;
+    const bool places = fc_cuda_has_places(g->cls), cluster = c->blocks > 0;
     put(g, FC_CUH_load_last, loads_last(g));
-    put(g, FC_CUH_spread, g->inside != NULL || c->kind == FC_CUDA_SLIDE);
+    put(g, FC_CUH_spread, g->inside != NULL || c->slide_rows);
     put(g, FC_CUH_put, g->k->updates.len > 0);
     put(g, FC_CUH_put_words, c->copied > 0);
     put(g, FC_CUH_outside, uses_op(g, FC_OP_INSIDE));
@@ -194,7 +194,7 @@ static void code_sections(const fc_cuda_gen *g) {
     put(g, FC_CUH_bring, fc_cuda_brings(g->cls));
     put(g, FC_CUH_pipe, fc_cuda_is_piped(g->cls));
     put(g, FC_CUH_group, fc_cuda_in_groups(g->cls));
-    put(g, FC_CUH_lines, g->cls->cuda.kind == FC_CUDA_SLIDE);
+    put(g, FC_CUH_lines, g->cls->cuda.slide_rows);
     put(g, FC_CUH_flash, g->cls->cuda.kind == FC_CUDA_FLASH);
     put(g, FC_CUH_spans, g->cls->cuda.flash_mask != 0);
 }

@@ -106,7 +106,7 @@ fusec_status fc_ring_open(fc_cuda_gen *g, fc_error *e) {
     g->ring = fc_calloc(g->code.alloc, 1, sizeof *g->ring);
     if (!g->ring) return fc_oom(e);
     g->ring->in = fc_cuda_inner_of(g);
-    g->ring->cluster = g->cls->cuda.kind == FC_CUDA_CLUSTER;
+    g->ring->cluster = g->cls->cuda.blocks > 0;
     return settle(g->ring, e);
 }
 

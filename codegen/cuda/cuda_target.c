@@ -12,7 +12,7 @@ static bool long_to_compile(const fc_kernel *k) {
 
 static fusec_status kept(const fc_kernel *k, const fc_class *cls, uint8_t *accesses, fc_error *e) {
     if (fc_cuda_has_places(cls)) return fc_cuda_ring_loads(k, cls, accesses, e);
-    return cls->cuda.kind == FC_CUDA_ONE ? fc_cuda_cache(k, cls, accesses, NULL, e) : FUSEC_OK;
+    return cls->cuda.iterations ? fc_cuda_cache(k, cls, accesses, NULL, e) : FUSEC_OK;
 }
 
 /* Whatever leaves the grid's second direction alone and needs nothing that is kept for a launch. */
@@ -35,8 +35,8 @@ static fusec_status join(const fc_machine *m, uint32_t mode, uint32_t align, fc_
 static fusec_status emit_joined(const fc_machine *m, const fc_joined *j, const char *name,
                                 fc_str *out, fc_error *e) {
     (void)m; /* what a text may depend on is in the classes */
-    return j->cls[0].cuda.kind == FC_CUDA_SLIDE ? fc_cuda_emit_slide(j, name, out, e)
-                                                : fc_cuda_emit_flash(j, name, out, e);
+    return j->cls[0].cuda.slide_rows ? fc_cuda_emit_slide(j, name, out, e)
+                                     : fc_cuda_emit_flash(j, name, out, e);
 }
 
 /* A clock of an SM: 2,048 products of 16 bits, or 128 instructions. */

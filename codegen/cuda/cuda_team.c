@@ -98,8 +98,7 @@ void fc_inner_join_warps(const fc_cuda_inner *in, unsigned stage, const char *ar
 void fc_inner_join_parts(const fc_cuda_inner *in, unsigned stage) {
     if (!in->gang) return;
     fc_cuda_gang_publish(in->g, stage);
-    if (stage == 0 && in->g->cls->cuda.kind == FC_CUDA_ONE)
-        fc_cuda_gang_ahead(in->g, "row + gangs");
+    if (stage == 0 && in->g->cls->cuda.iterations) fc_cuda_gang_ahead(in->g, "row + gangs");
     fc_cuda_gang_await(in->g, stage);
     fc_inner_join_warps(in, stage, "l");
 }
@@ -111,14 +110,13 @@ void fc_inner_finish(fc_cuda_gen *g, unsigned stage) {
 /* ---------------------------------------------------------------------------------------------- */
 
 fc_cuda_inner fc_cuda_inner_of(fc_cuda_gen *g) {
-    const fc_cuda_kind kind = g->cls->cuda.kind;
     fc_cuda_inner in = {.g = g,
                         .team = fc_cuda_team(g->cls),
                         .gang = g->cls->cuda.split >= FC_CUDA_GANG,
                         .full = g->cls->cuda.full,
                         .apart = fc_cuda_apart(g->cls)};
     in.warps = in.team > 32 ? in.team / 32 : 1;
-    in.its = kind == FC_CUDA_ONE ? g->cls->cuda.iterations : FC_CHUNK / FC_LANES;
+    in.its = g->cls->cuda.iterations ? g->cls->cuda.iterations : FC_CHUNK / FC_LANES;
     in.batch = fc_cuda_unroll(g->k, in.its, FC_CUDA_QUAD);
     in.quad = (fc_cuda_group){.n = FC_CUDA_QUAD,
                               .step = (int)in.apart,
