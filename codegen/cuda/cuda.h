@@ -5,10 +5,11 @@
  * cuda_slice.c (what a phase needs), cuda_group.c with cuda_load.c (loads, code and stores of a few
  * elements), cuda_window.c and cuda_inside.c (reads at computed elements, and at edges),
  * cuda_hold.c, then cuda_loops.c (the loop form of each schedule, codegen/loop.h) and what writes
- * forms: cuda_walk.c (the tree), cuda_place.c (who works on what), cuda_team.c and cuda_chunks.c
- * (rows that threads share), cuda_outer.c (columns), cuda_gang.c (blocks that wait for each other),
- * cuda_ring.c (rows in shared memory), cuda_divide.c, cuda_dot.c and cuda_mma.c (contractions).
- * Texts of several kernels: cuda_flash.c (products), cuda_slide.c (maps).
+ * forms: cuda_walk.c (the tree, and rows that threads share with cuda_team.c and cuda_chunks.c) and
+ * what has nodes of its own: cuda_place.c (maps), cuda_thread.c (rows of a thread), cuda_outer.c
+ * (columns), cuda_scan.c, cuda_tile.c, cuda_ring.c (rows in shared memory), cuda_dot.c and cuda_mma.c
+ * (contractions); then cuda_gang.c (blocks that wait for each other) and cuda_divide.c. Texts of
+ * several kernels: cuda_flash.c (products), cuda_slide.c (maps).
  * Which schedule a kernel has is chosen in schedule/.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer

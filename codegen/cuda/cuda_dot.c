@@ -95,7 +95,7 @@ static void begin_steps(const fc_dot *d) {
     fc_cuda_line(t, "__syncthreads();");
 }
 
-void fc_dot_begin_serial(const fc_dot *d, const fc_loop *n) {
+static void begin_serial(const fc_dot *d, const fc_loop *n) {
     if (n->step == fc_cuda_tile_chunk(d->tile))
         (d->tile->piped    ? fc_flat_begin_chunks
          : d->tile->tensor ? begin_chunks
@@ -104,7 +104,7 @@ void fc_dot_begin_serial(const fc_dot *d, const fc_loop *n) {
         begin_steps(d);
 }
 
-void fc_dot_end_serial(const fc_dot *d, const fc_loop *n) {
+static void end_serial(const fc_dot *d, const fc_loop *n) {
     if (d->tile->piped && n->step == fc_cuda_tile_chunk(d->tile)) {
         fc_flat_end_chunks(d);
     } else if (d->tile->tensor) {
@@ -304,9 +304,17 @@ void fc_dot_end(const fc_dot *d) {
     fc_cuda_line(&d->g->t, "}");
 }
 
-bool fc_dot_leaf(const fc_dot *d, const fc_loop *n) {
+bool fc_dot_node(fc_cuda_walk *w, const fc_loop *n) {
+    const fc_dot *d = w->dot;
     fc_cuda_gen *g = d->g;
     switch (n->kind) {
+    case FC_LOOP_SERIAL:
+        if (n->end <= g->np) return false;
+        begin_serial(d, n);
+        fc_cuda_walk_list(w, n->body);
+        end_serial(d, n);
+        break;
+    case FC_LOOP_VECTOR: fc_cuda_walk_list(w, n->body); break;
     case FC_LEAF_CLEAR:
         for (unsigned i = 0; i < fc_cuda_tile_accumulators(d->tile); i++)
             fc_cuda_line(&g->t, "%s c%u = 0;", fc_cuda_type(d->t), i);

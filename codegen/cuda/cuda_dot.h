@@ -4,7 +4,7 @@
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_DOT_H
 #define FUSEC_CODEGEN_CUDA_CUDA_DOT_H
 
-#include "codegen/cuda/cuda.h"
+#include "codegen/cuda/cuda_walk.h"
 
 /* That of the rows, or of the columns, of a tile. */
 typedef struct fc_dot_side {
@@ -30,12 +30,10 @@ typedef struct fc_dot {
 } fc_dot;
 
 fc_dot fc_dot_of(fc_cuda_gen *g);
-/* Around the loops of a block; a loop over elements of k; what is done at a leaf. */
+/* Around the loops of a block; nodes that are not as in all forms. */
 void fc_dot_begin(const fc_dot *d);
 void fc_dot_end(const fc_dot *d);
-void fc_dot_begin_serial(const fc_dot *d, const fc_loop *n);
-void fc_dot_end_serial(const fc_dot *d, const fc_loop *n);
-bool fc_dot_leaf(const fc_dot *d, const fc_loop *n);
+bool fc_dot_node(fc_cuda_walk *w, const fc_loop *n);
 /* Indices and offsets of the element `at` (of its rows or columns) and `deep` (of k) that is
  * fetched, or of `each` from there on; `depth` < count: it exists. */
 void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each);

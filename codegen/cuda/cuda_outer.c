@@ -65,7 +65,7 @@ void fc_columns_turn(const fc_cuda_columns *o, unsigned batch) {
 
 /* The lanes of a transposed warp. Of whole runs the numbers of elements are known wherever they
  * meet. */
-void fc_columns_meet_lanes(const fc_cuda_columns *o, unsigned stage, bool even) {
+static void meet_lanes(const fc_cuda_columns *o, unsigned stage, bool even) {
     fc_cuda_gen *g = o->g;
     fc_cuda_line(&g->t, "#pragma unroll");
     fc_cuda_line(&g->t, "for (int m = %u; m < 32; m *= 2) {", o->x);
@@ -75,7 +75,7 @@ void fc_columns_meet_lanes(const fc_cuda_columns *o, unsigned stage, bool even) 
 }
 
 /* Takes the run in w* into the span's counter. */
-void fc_columns_push(const fc_cuda_columns *o, unsigned stage, bool even) {
+static void push(const fc_cuda_columns *o, unsigned stage, bool even) {
     if (even && o->runs)
         FC_EACH_COLUMN(o, stage, "fc_fill_even(c%u[e], w%u[e], n, %d);", r, r, stride(o));
     else if (even)
@@ -156,7 +156,7 @@ static void join_columns(const fc_cuda_columns *o, unsigned stage, unsigned firs
 /* x0 of all parts of a row, in their order; every thread gets the result. Of a turned warp, whose
  * lanes all have the same, the first ones act. With `evens` the parts of a block whose runs are all
  * whole have `span` elements each. */
-void fc_columns_join(const fc_cuda_columns *o, unsigned stage, bool evens) {
+static void join_parts(const fc_cuda_columns *o, unsigned stage, bool evens) {
     fc_cuda_text *t = &o->g->t;
     const char *acts = o->turned ? "if (acts) " : "";
     size_t bytes;
@@ -229,12 +229,12 @@ static void join_members(const fc_cuda_columns *o) {
             FC_EACH_COLUMN(o, 0, "y%u[%d][e] = fc_join(y%u[%d][e], y%u[%d][e]);", r, u, r, u, r,
                            u + s);
     FC_EACH_COLUMN(o, 0, "x%u[e] = y%u[0][e];", r, r);
-    fc_columns_join(o, 0, false);
+    join_parts(o, 0, false);
 }
 
 /* Spans are joined in groups, groups in groups of groups: the block that finishes a group last goes
  * on with its x0, and the very last one with whole rows in all its threads. */
-void fc_columns_last_block(const fc_cuda_columns *o) {
+static void last_block(const fc_cuda_columns *o) {
     fc_cuda_gen *g = o->g;
     fc_cuda_text *t = &g->t;
     int size = fc_cuda_outer_group((int)o->down);
@@ -280,7 +280,7 @@ static unsigned levels(const fc_cuda_columns *o) {
 }
 
 /* x*, and the counter of runs; where runs walk, places for all of them. */
-void fc_columns_clear(const fc_cuda_columns *o, unsigned s) {
+static void clear(const fc_cuda_columns *o, unsigned s) {
     fc_cuda_gen *g = o->g;
     FC_EACH_REDUCTION(g, s, "red%u x%u[%u];", r, r, o->v);
     FC_EACH_REDUCTION(g, s, "red%u c%u[%u][%u];", r, r, o->v, levels(o));
@@ -288,7 +288,7 @@ void fc_columns_clear(const fc_cuda_columns *o, unsigned s) {
     if (!o->full) fc_cuda_line(&g->t, "unsigned int n = 0;");
 }
 
-void fc_columns_fold(const fc_cuda_columns *o, unsigned s) {
+static void fold(const fc_cuda_columns *o, unsigned s) {
     if (o->full)
         FC_EACH_COLUMN(o, s, "x%u[e] = c%u[e][%u];", r, r, levels(o) - 1);
     else if (o->runs)
@@ -335,4 +335,57 @@ void fc_columns_place(const fc_cuda_columns *o) {
     fc_str_add(g->t.out, "(ix)part * span;\n");
     if (!o->full) fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
     declare_meeting(o);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static void serial(fc_cuda_walk *w, const fc_loop *n) {
+    const fc_cuda_columns *c = &w->o;
+    fc_cuda_text *t = &c->g->t;
+    if (c->full) {
+        fc_cuda_line(t, n->count <= 2 ? "#pragma unroll" : "#pragma unroll 1");
+        fc_cuda_line(t, "for (unsigned int n = 0; n < %u; n++) {", (unsigned)n->count);
+        fc_cuda_line(t, "const ix i = begin + (ix)n * %u;", n->step);
+    } else {
+        fc_cuda_line(t, "#pragma unroll 1");
+        fc_cuda_line(t, "for (ix i = begin; i < end; i += %u) {", n->step);
+    }
+    fc_cuda_line(t, c->turned ? "const ix c = i + (ix)(lane / %u * %d);" : "const ix c = i;", c->x,
+                 fc_run_of(c->g->k));
+    fc_cuda_walk_list(w, n->body);
+    if (!c->full && w->loops->node.at[n->body].kind == FC_LEAF_START) fc_cuda_line(t, "n++;");
+    fc_cuda_line(t, "}");
+}
+
+bool fc_columns_node(fc_cuda_walk *w, const fc_loop *n) {
+    const fc_cuda_columns *c = &w->o;
+    fc_cuda_gen *g = c->g;
+    const unsigned s = n->phase;
+    switch (n->kind) {
+    case FC_LOOP_SERIAL:
+        if (n->batch) return false;
+        serial(w, n);
+        break;
+    case FC_LEAF_START:
+        FC_EACH_REDUCTION(g, s, "red%u w%u[%u];", r, r, c->v);
+        FC_EACH_COLUMN(c, s, "w%u[e] = red%u_start();", r, r);
+        break;
+    case FC_LEAF_CLEAR: clear(c, s); break;
+    case FC_LEAF_JOIN:
+        if (n->over == FC_LOOP_LANE)
+            meet_lanes(c, s, w->whole && fc_cuda_any_counts(g->k, s));
+        else
+            join_parts(c, s, fc_cuda_any_counts(g->k, s));
+        break;
+    case FC_LEAF_PUSH: push(c, s, w->whole && fc_cuda_any_counts(g->k, s)); break;
+    case FC_LEAF_FOLD: fold(c, s); break;
+    case FC_LEAF_GET: last_block(c); break;
+    case FC_LEAF_FINISH:
+        FC_EACH_REDUCTION(g, s, "f%u = red%u_finish(x%u[%c], (long long)count);", r, r, r,
+                          c->v > 1 ? 'e' : '0');
+        if (c->v == 1) fc_cuda_line(&g->t, "}");
+        break;
+    default: return false;
+    }
+    return true;
 }

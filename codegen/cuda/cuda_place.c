@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_place.c - who works on what: the numbers of hardware as names of rows and elements.
+/* cuda_place.c - who works on what, of maps and of rows that threads share: the numbers of hardware
+ * as names of rows and elements; and what stands around the loops inside of the grid.
  *
- * In: the loops of a form over the grid, the threads of a block, its warps and lanes. Out: i0.. and
- * b0.., which row and part of it is a thread's, and what is kept of it from the start. */
+ * In: the walk over a form (cuda_walk.c). Out: i0.. and b0.., which row and part of it is a
+ * thread's, and what is kept of it from the start. */
 #include <stdio.h>
 
 #include "codegen/cuda/cuda_dot.h"
@@ -126,7 +127,7 @@ static void rows_together(fc_cuda_gen *g, unsigned rows) {
 
 /* Rows at an edge take many times as long as others. The last ones come first, so that nothing
  * waits for them alone. */
-void fc_cuda_walk_rows(fc_cuda_walk *w, const fc_loop *n) {
+static void rows_in_turn(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_gen *g = w->in.g;
     const unsigned rows = (unsigned)n->count;
     fc_cuda_line(&g->t, "const ix last = fc_quotient(rows, (ix)p.w[%u]);",
@@ -137,10 +138,12 @@ void fc_cuda_walk_rows(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_line(&g->t, "for (int r = 0; r < %u; r++) {", rows);
     fc_cuda_line(&g->t, "const ix outer = band * %u + r;", rows);
     fc_cuda_line(&g->t, "if (outer >= last) return;");
+    fc_cuda_walk_list(w, n->body);
+    fc_cuda_line(&g->t, "}");
 }
 
 /* Vectors of neighbours; all loads of a thread go before the first use. */
-void fc_cuda_walk_map(fc_cuda_walk *w) {
+static void vectors(fc_cuda_walk *w) {
     fc_cuda_gen *g = w->in.g;
     const int repeat = g->cls->cuda.repeat;
     char number[16];
@@ -179,219 +182,19 @@ static void spaced(fc_cuda_walk *w) {
     w->closes = (g->cls->cuda.copied ? 1 : 0) + (repeat > 1 ? 1 : 0);
 }
 
-/* ---- rows of threads ------------------------------------------------------------------------- */
-
-/* What does not exist is the last row again, so that loads need no test and those that all turns
- * share are one. */
-static void place_of_axis(fc_cuda_gen *g, unsigned axis, const char *place) {
-    unsigned extent = (unsigned)g->l.extents + axis;
-    fc_cuda_line(&g->t, "const ix at%u = %s;", axis, place);
-    fc_cuda_line(&g->t, "const ix i%u = at%u < (ix)p.w[%u] ? at%u : (ix)p.w[%u] - 1;", axis, axis,
-                 extent, axis, extent);
-}
-
-static void thread_row(fc_cuda_gen *g) {
-    const bool once = g->cls->cuda.once;
-    const int repeat = g->cls->cuda.repeat;
-    char place[96];
-    if (once && g->np == 2) { /* what moves along one axis only is read once for several turns */
-        int wide = fc_cuda_repeat_across(g->cls);
-        fc_cuda_line(&g->t, "const ix across = ((ix)p.w[%u] + %d) / %d;",
-                     (unsigned)g->l.extents + 1, wide * FC_CUDA_THREADS - 1,
-                     wide * FC_CUDA_THREADS);
-        fc_cuda_line(&g->t, "const ix down = fc_quotient((ix)blockIdx.x, across);");
-        snprintf(place, sizeof place, "down * %d + turn / %d", repeat / wide, wide);
-        place_of_axis(g, 0, place);
-        snprintf(place, sizeof place,
-                 "(((ix)blockIdx.x - down * across) * %d + turn %% %d) * %d + (ix)threadIdx.x",
-                 wide, wide, FC_CUDA_THREADS);
-        place_of_axis(g, 1, place);
-        fc_cuda_line(&g->t, "const bool live = at0 == i0 && at1 == i1;");
+bool fc_cuda_map_node(fc_cuda_walk *w, const fc_loop *n) {
+    const fc_class *cls = w->in.g->cls;
+    const bool block = n->kind == FC_LOOP_BLOCK;
+    if (!block && n->kind != FC_LOOP_SERIAL && n->kind != FC_LOOP_UNROLL) return false;
+    if (cls->cuda.rows_in_turn && n->end < cls->np) {
+        rows_in_turn(w, n);
+    } else if (cls->vector > 1) {
+        vectors(w);
     } else {
-        fc_cuda_line(&g->t, "const ix place = ((ix)blockIdx.x * %d + turn) * %d + (ix)threadIdx.x;",
-                     repeat, FC_CUDA_THREADS);
-        fc_cuda_line(&g->t, "const bool live = place < rows;");
-        fc_cuda_line(&g->t, "const ix row = live ? place : rows - 1;");
-        fc_cuda_indices(g, 0, g->np, "row");
+        if (block) spaced(w);
+        fc_cuda_walk_list(w, n->body);
     }
-    fc_cuda_bases(g, g->np);
-}
-
-/* The results of all turns are there before the first is stored. */
-static void kept_results(fc_cuda_gen *g) {
-    for (unsigned s = 0; s < g->k->nstages; s++) {
-        fc_cuda_declare_results(g, s);
-        FC_EACH_REDUCTION(g, s, "f%u = g%u[turn];", r, r);
-    }
-}
-
-/* ---- rectangles of short rows ---------------------------------------------------------------- */
-
-enum { WIDE = 16 }; /* bytes of an access */
-
-/* ---- text ----------------------------------------------------------------------------------- */
-
-static void rect_place(fc_cuda_gen *g) {
-    const unsigned width = (unsigned)g->l.extents + FC_RECT_INNER;
-    fc_cuda_line(&g->t, "const ix across = ((ix)p.w[%u] / %d + %d) / %d;", width,
-                 g->cls->cuda.rect_columns, FC_CUDA_MAP_THREADS - 1, FC_CUDA_MAP_THREADS);
-    fc_cuda_line(&g->t, "const ix down = fc_quotient((ix)blockIdx.x, across);");
-    fc_cuda_line(&g->t,
-                 "const ix left = (((ix)blockIdx.x - down * across) * %d + (ix)threadIdx.x) * %d;",
-                 FC_CUDA_MAP_THREADS, g->cls->cuda.rect_columns);
-    fc_cuda_line(&g->t, "if (left >= (ix)p.w[%u]) return;", width);
-}
-
-/* q*[v] of all neighbours from vectors n*. */
-static void load_neighbours(fc_cuda_gen *g, const fc_cuda_group *gr) {
-    const int v = g->cls->cuda.rect_columns, count = g->cls->vector;
-    fc_cuda_group_declare(g, gr, v, true);
-    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
-        const unsigned name = (unsigned)a, buffer = (unsigned)g->k->accesses.at[a].buffer;
-        const int each = WIDE / (int)fc_cuda_bytes(g->k, a);
-        const char *type = fc_dtypes[g->k->accesses.at[a].dtype].cuda;
-        if (!g->cached[a] || !(g->used[a] & FC_CUDA_LOADS)) continue;
-        fc_cuda_line(&g->t, "fc_vec<%s, %d, %d> n%u[%d];", type, each, WIDE, name,
-                     v * count / each);
-        fc_cuda_line(&g->t, "const fc_vec<%s, %d, %d> *const from%u =", type, each, WIDE, name);
-        fc_cuda_line(&g->t, "    (const fc_vec<%s, %d, %d> *)(a%u + ((ix)p.w[%u] + left * %d));",
-                     type, each, WIDE, buffer, fc_cuda_word(g, a), count);
-        fc_cuda_line(&g->t, "#pragma unroll");
-        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", v * count / each);
-        fc_cuda_line(&g->t, "n%u[u] = from%u[u];", name, name);
-        fc_cuda_line(&g->t, "}");
-        fc_cuda_line(&g->t, "#pragma unroll");
-        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", v * count);
-        fc_cuda_line(&g->t, "q%u[u / %d].e[u %% %d] = n%u[u / %d].e[u %% %d];", name, count, count,
-                     name, each, each);
-        fc_cuda_line(&g->t, "}");
-    }
-}
-
-static void keep_columns(fc_cuda_gen *g) {
-    fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW);
-    fc_cuda_row(g);
-    for (size_t s = 0; s < g->k->stores.len; s++) {
-        fc_cuda_indent(&g->t);
-        fc_str_printf(g->t.out, "y%u.e[v] = ", (unsigned)g->k->stores.at[s].access);
-        fc_cuda_to_storage(&g->t, g->store_value[s]);
-        fc_str_add(g->t.out, ";\n");
-    }
-}
-
-static void each_store(fc_cuda_gen *g, bool declare) {
-    for (size_t s = 0; s < g->k->stores.len; s++) {
-        const uint32_t a = g->k->stores.at[s].access;
-        const char *type = fc_dtypes[g->k->accesses.at[a].dtype].cuda;
-        const int v = g->cls->cuda.rect_columns;
-        const unsigned bytes = fc_cuda_bytes(g->k, a) * (unsigned)v, word = fc_cuda_word(g, a);
-        if (declare)
-            fc_cuda_line(&g->t, "fc_vec<%s, %d, %u> y%u;", type, v, bytes, (unsigned)a);
-        else
-            fc_cuda_line(&g->t,
-                         "*(fc_vec<%s, %d, %u> *)(a%u + ((ix)p.w[%u] + i0 * (ix)p.w[%u] + left)) = "
-                         "y%u;",
-                         type, v, bytes, (unsigned)g->k->accesses.at[a].buffer, word, word + 1,
-                         (unsigned)a);
-    }
-}
-
-void fc_cuda_walk_keep_results(fc_cuda_walk *w, bool store) {
-    fc_cuda_gen *g = w->in.g;
-    if (!store) {
-        keep_columns(g);
-        return;
-    }
-    fc_cuda_line(&g->t, "if (at == i0) {");
-    each_store(g, false);
-    fc_cuda_line(&g->t, "}");
-}
-
-/* The row under way: along the outer axis what does not exist is the last one again, and is not
- * stored. */
-static void rect_row(fc_cuda_gen *g, const fc_loop *n) {
-    const unsigned height = (unsigned)g->l.extents + FC_RECT_OUTER;
-    fc_cuda_line(&g->t, "#pragma unroll");
-    if (n->first == FC_RECT_OUTER) {
-        fc_cuda_line(&g->t, "for (int r = 0; r < %u; r++) {", (unsigned)n->count);
-        fc_cuda_line(&g->t, "const ix at = down * %u + r;", (unsigned)n->count);
-        fc_cuda_line(&g->t, "const ix i0 = at < (ix)p.w[%u] ? at : (ix)p.w[%u] - 1;", height,
-                     height);
-        each_store(g, true);
-    } else {
-        fc_cuda_line(&g->t, "for (int v = 0; v < %u; v++) {", (unsigned)n->count);
-        fc_cuda_line(&g->t, "const ix i1 = left + v;");
-        fc_cuda_bases(g, g->np);
-    }
-}
-
-/* ---- scans ----------------------------------------------------------------------------------- */
-
-/* A tile of a row by ticket, where its slots are, and those of the counters of who has left. */
-static void take_tile(fc_cuda_gen *g) {
-    fc_cuda_text *t = &g->t;
-    const unsigned words = fc_cuda_all_words(g->k);
-    fc_cuda_line(t, "const unsigned int tiles = (unsigned int)((count + %u) / %u);",
-                 fc_cuda_scan_tile(g->cls) - 1, fc_cuda_scan_tile(g->cls));
-    fc_cuda_line(t, "unsigned int *const ticket = (unsigned int *)((p.w[%u] + 7) / 8 * 8);",
-                 (unsigned)g->l.extra + FC_PB_TICKETS);
-    fc_cuda_line(t, "__shared__ unsigned int taken;");
-    fc_cuda_line(t, "if (thread == 0) taken = atomicAdd(ticket, 1u);");
-    fc_cuda_line(t, "__syncthreads();");
-    fc_cuda_line(t, "const ix row = (ix)(taken / tiles);");
-    fc_cuda_line(t, "const unsigned int n = taken - (unsigned int)row * tiles;");
-    fc_cuda_line(t, "unsigned int kept = 0, groups = 0;");
-    fc_cuda_line(t, "for (unsigned int k = tiles; k > 1; k = fc_above(k)) {");
-    fc_cuda_line(t, "kept += k;");
-    fc_cuda_line(t, "groups += fc_above(k);");
-    fc_cuda_line(t, "}");
-    fc_cuda_line(t, "unsigned long long *const first = (unsigned long long *)ticket + 1;");
-    fc_cuda_line(
-        t, "unsigned long long *const slots = first + (unsigned long long)row * kept * %u;", words);
-    fc_cuda_line(t,
-                 "unsigned int *const left = (unsigned int *)(first + (unsigned long long)rows * "
-                 "kept * %u) + (unsigned long long)row * groups;",
-                 words);
-}
-
-enum { TILE_LEVELS = 20 }; /* of the subtrees before a tile: tickets have 32 bits */
-
-/* Threads behind the last column have the last one, and none of its elements. */
-static void scan_columns_place(fc_cuda_gen *g) {
-    const unsigned v = g->cls->vector;
-    char lane[40] = "(ix)(threadIdx.x & 31)";
-    if (v > 1) snprintf(lane, sizeof lane, "(ix)(threadIdx.x & 31) * %u", v);
-    fc_cuda_line(&g->t, "const ix column = (ix)blockIdx.x * %u + %s;", fc_cuda_scan_columns(g->cls),
-                 lane);
-    fc_cuda_line(&g->t, "const bool live = column < rows;");
-    fc_cuda_line(&g->t, "const ix row = live ? column : rows - 1;");
-    fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.x / 32;");
-}
-
-static void scan_place(fc_cuda_gen *g) {
-    const bool many = g->cls->cuda.split == FC_CUDA_BACK, down = g->cls->cuda.columns;
-    const bool one = many || g->cls->cuda.block_rows, shared = one || down;
-    if (down) {
-        scan_columns_place(g);
-    } else if (!shared) {
-        fc_cuda_line(&g->t, "const ix row = (ix)blockIdx.x * %d + (ix)threadIdx.x;",
-                     FC_CUDA_THREADS);
-        fc_cuda_line(&g->t, "if (row >= rows) return;");
-    } else if (!many) {
-        fc_cuda_line(&g->t, "const ix row = (ix)blockIdx.x;");
-    }
-    if (one) fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.x, lane = thread & 31;");
-    if (many) take_tile(g);
-    if (down)
-        FC_EACH_REDUCTION(g, 0, "typedef fc_columns<red%u, %u> columns%u;", r,
-                          (unsigned)g->cls->vector, r);
-    if (shared) /* cuda_scan.c: fc_cuda_scan_join */
-        FC_EACH_REDUCTION(g, 0, "__shared__ %s%u tree%u[%u];", down ? "columns" : "red", r, r,
-                          fc_cuda_scan_threads(g->cls) / (down ? 1 : 32) * (many ? 1 : 2));
-    if (many) FC_EACH_REDUCTION(g, 0, "__shared__ red%u far%u[%d];", r, r, TILE_LEVELS);
-    if (g->cls->cuda.staged && !down) fc_cuda_scan_stage(g);
-    fc_cuda_indices(g, 0, g->np, "row");
-    fc_cuda_bases(g, g->np);
+    return true;
 }
 
 /* ---- rows of teams --------------------------------------------------------------------------- */
@@ -447,11 +250,6 @@ void fc_cuda_walk_held(fc_cuda_walk *w) {
 
 /* ---------------------------------------------------------------------------------------------- */
 
-void fc_cuda_walk_fill(fc_cuda_walk *w) {
-    fc_cuda_slice(w->in.g, 0, FC_POINT);
-    load_neighbours(w->in.g, &w->group);
-}
-
 /* Text before that of the loops inside the grid. */
 void fc_cuda_walk_begin(fc_cuda_walk *w) {
     fc_cuda_gen *g = w->in.g;
@@ -465,41 +263,12 @@ void fc_cuda_walk_begin(fc_cuda_walk *w) {
         span_place(w);
         break;
     case FC_CUDA_OUTER: fc_columns_place(&w->o); break;
-    case FC_CUDA_SCAN: scan_place(g); break;
+    case FC_CUDA_SCAN: fc_cuda_scan_place(g); break;
     case FC_CUDA_TILE: fc_cuda_tile_place(g); break;
     case FC_CUDA_RING:
     case FC_CUDA_CLUSTER: fc_ring_begin(w); break;
     case FC_CUDA_DOT: fc_dot_begin(w->dot); break;
     case FC_CUDA_SLIDE: fc_slide_begin(w->slide); break;
-    default: break;
-    }
-}
-
-/* And that of a thread of a block, or of a row of a thread's rectangle. */
-void fc_cuda_walk_thread(fc_cuda_walk *w, const fc_loop *n) {
-    fc_cuda_gen *g = w->in.g;
-    switch (g->cls->cuda.kind) {
-    case FC_CUDA_THREAD:
-        thread_row(g);
-        if (w->again) kept_results(g);
-        break;
-    case FC_CUDA_RECT:
-        if (n->kind == FC_LOOP_BLOCK)
-            rect_place(g);
-        else
-            rect_row(g, n);
-        break;
-    case FC_CUDA_MAP:
-        if (g->cls->vector == 1) spaced(w);
-        break;
-    case FC_CUDA_SCAN:
-        if (n->step < FC_RUN) break;
-        fc_cuda_line(&g->t, "const ix begin = ((ix)n * %u + (ix)thread) * %u;", (unsigned)n->count,
-                     (unsigned)n->step);
-        fc_cuda_line(&g->t, "const ix end = %sbegin + %u < count ? begin + %u : count;",
-                     g->cls->cuda.columns ? "!live ? begin : " : "", (unsigned)n->step,
-                     (unsigned)n->step);
-        break;
     default: break;
     }
 }

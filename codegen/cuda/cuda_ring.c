@@ -242,7 +242,7 @@ static bool fetches(const fc_loop *n) {
     return n->phase == FC_SET_KEPT;
 }
 
-void fc_ring_begin_role(fc_cuda_walk *w, const fc_loop *n) {
+static void begin_role(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_gen *g = w->in.g;
     const unsigned role = n->phase == FC_PHASE_ELEMENTS ? g->k->nstages : n->phase;
     g->ring->phase = n->phase == FC_PHASE_ELEMENTS ? (unsigned)FC_CUDA_STORES : n->phase;
@@ -252,7 +252,7 @@ void fc_ring_begin_role(fc_cuda_walk *w, const fc_loop *n) {
         fc_cuda_line(&g->t, role ? "} else if (role == %u) {" : "if (role == %u) {", role);
 }
 
-void fc_ring_begin_row(fc_cuda_walk *w) {
+static void begin_row(fc_cuda_walk *w) {
     fc_cuda_gen *g = w->in.g;
     memcpy(g->done, g->outer, g->code.ins.len);
     fc_cuda_gang_begin(g);
@@ -262,7 +262,7 @@ void fc_ring_begin_row(fc_cuda_walk *w) {
     if (g->ring->phase != FC_SET_KEPT) fc_cuda_line(&g->t, "fc_gate_pass(full + place, odd);");
 }
 
-void fc_ring_end_row(fc_cuda_walk *w) {
+static void end_row(fc_cuda_walk *w) {
     fc_cuda_text *t = &w->in.g->t;
     if (w->in.g->ring->phase == FC_CUDA_STORES) {
         fc_cuda_line(t, "__syncwarp();");
@@ -278,7 +278,7 @@ void fc_ring_end_row(fc_cuda_walk *w) {
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
 /* x* of a stage is that of each chunk. */
-void fc_ring_begin_chunks(fc_cuda_walk *w, const fc_loop *n) {
+static void begin_chunks(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_gen *g = w->in.g;
     fc_cuda_line(&g->t, "#pragma unroll 1");
     if (g->ring->cluster)
@@ -309,11 +309,30 @@ static void row(fc_ring *o, unsigned phase) {
     FC_EACH_REDUCTION(g, phase, "red%u x%u;", r, r);
 }
 
-bool fc_ring_leaf(fc_cuda_walk *w, const fc_loop *n) {
+static void serial(fc_cuda_walk *w, const fc_loop *n) {
+    if (n->end <= w->in.g->np) {
+        begin_row(w);
+        fc_cuda_walk_list(w, n->body);
+        end_row(w);
+    } else {
+        begin_chunks(w, n);
+        fc_cuda_walk_list(w, n->body);
+        fc_cuda_line(&w->in.g->t, "}");
+    }
+}
+
+bool fc_ring_node(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_gen *g = w->in.g;
     fc_ring *o = g->ring;
     const unsigned s = n->phase;
     switch (n->kind) {
+    case FC_LOOP_ROLE:
+        begin_role(w, n);
+        fc_cuda_walk_list(w, n->body);
+        return true;
+    case FC_LOOP_SERIAL:
+        if (!n->batch) serial(w, n);
+        return !n->batch;
     case FC_LEAF_FILL: fill(o); return true;
     case FC_LEAF_FLUSH: flush(o); return true;
     case FC_LEAF_ROW: row(o, s); return true;

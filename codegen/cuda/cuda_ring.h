@@ -33,13 +33,9 @@ void fc_ring_pointers(const fc_ring *o);
 /* Turns of a chunk, of which elements from `limit` on do not exist. */
 void fc_ring_turns(fc_ring *o, const fc_loop *n, const char *limit);
 
-/* cuda_ring.c: what surrounds the loops inside of blocks; whether a leaf is written there. */
+/* cuda_ring.c: what surrounds the loops inside of blocks; nodes that are not as in all forms. */
 void fc_ring_begin(fc_cuda_walk *w);
 void fc_ring_end(fc_cuda_walk *w);
-void fc_ring_begin_role(fc_cuda_walk *w, const fc_loop *n);
-void fc_ring_begin_row(fc_cuda_walk *w);
-void fc_ring_end_row(fc_cuda_walk *w);
-void fc_ring_begin_chunks(fc_cuda_walk *w, const fc_loop *n);
-bool fc_ring_leaf(fc_cuda_walk *w, const fc_loop *n);
+bool fc_ring_node(fc_cuda_walk *w, const fc_loop *n);
 
 #endif

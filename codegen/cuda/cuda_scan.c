@@ -46,7 +46,7 @@ static void look_back(fc_cuda_gen *g) {
 /* The tree over what the threads of a block have, and what is left of each. What threads hand to
  * each other lies in two places by turns: some may read that of a tile while others have the next.
  */
-void fc_cuda_scan_join(fc_cuda_gen *g) {
+static void join(fc_cuda_gen *g) {
     const bool many = g->cls->cuda.split == FC_CUDA_BACK, down = g->cls->cuda.columns;
     const unsigned threads = fc_cuda_scan_threads(g->cls), set = down ? threads : threads / 32;
     if (!g->cls->cuda.staged && down) {
@@ -70,7 +70,7 @@ void fc_cuda_scan_join(fc_cuda_gen *g) {
     }
 }
 
-void fc_cuda_scan_prefix(fc_cuda_walk *w) {
+static void prefix(fc_cuda_walk *w) {
     fc_cuda_gen *g = w->in.g;
     const bool shared = g->cls->cuda.columns || g->cls->cuda.block_rows;
     if (g->cls->cuda.split == FC_CUDA_BACK) look_back(g);
@@ -90,7 +90,7 @@ void fc_cuda_scan_prefix(fc_cuda_walk *w) {
 }
 
 /* With the start of a definition in front a first run may not be what it is: 0 times infinity. */
-void fc_cuda_scanned(const fc_cuda_walk *w, bool exclusive) {
+static void scanned(const fc_cuda_walk *w, bool exclusive) {
     fc_cuda_gen *g = w->in.g;
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         if (g->k->reductions.at[r].exclusive != exclusive) continue;
@@ -106,7 +106,7 @@ void fc_cuda_scanned(const fc_cuda_walk *w, bool exclusive) {
 /* ---- through shared memory ------------------------------------------------------------------- */
 
 /* Of a tile; of columns, of a thread, in its registers. */
-void fc_cuda_scan_stage(fc_cuda_gen *g) {
+static void declare_stage(fc_cuda_gen *g) {
     const bool down = g->cls->cuda.columns;
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         const fc_reduction *red = &g->k->reductions.at[r];
@@ -238,11 +238,11 @@ static void along_the_runs(fc_cuda_walk *w, bool results) {
     if (tested) fc_cuda_line(t, "if (k < end) {");
     if (results) {
         fc_cuda_declare_results(g, 0);
-        fc_cuda_scanned(w, true);
+        scanned(w, true);
     }
     for (unsigned r = 0; r < g->k->reductions.len; r++) step(g, r);
     if (results) {
-        fc_cuda_scanned(w, false);
+        scanned(w, false);
         FC_EACH_REDUCTION(g, 0, "y%u[e] = f%u;", r, r);
     }
     if (tested) fc_cuda_line(t, "}");
@@ -293,7 +293,7 @@ static void compute_run(fc_cuda_walk *w, bool results) {
 }
 
 /* Before the first tile of a column. */
-void fc_cuda_scan_ahead(fc_cuda_walk *w) {
+static void ask_ahead(fc_cuda_walk *w) {
     fc_cuda_gen *g = w->in.g;
     fc_cuda_group gr = w->group;
     gr.slot = "[u]";
@@ -314,7 +314,7 @@ static void columns_staged(fc_cuda_walk *w) {
     }
     char next[32];
     snprintf(next, sizeof next, "begin + %u", fc_cuda_scan_down(w->in.g->cls) * FC_RUN);
-    fc_cuda_scan_stage(w->in.g);
+    declare_stage(w->in.g);
     compute_run(w, false);
     read_run(w, next);
     along_the_runs(w, false);
@@ -324,7 +324,7 @@ static void columns_staged(fc_cuda_walk *w) {
  */
 
 /* A warp has the elements of its own runs only, so its lanes wait for no other one. */
-void fc_cuda_scan_staged(fc_cuda_walk *w) {
+static void staged(fc_cuda_walk *w) {
     fc_cuda_gen *g = w->in.g;
     const unsigned runs = FC_RUN * fc_cuda_scan_runs(g->cls), tile = fc_cuda_scan_tile(g->cls);
     if (g->cls->cuda.columns) {
@@ -347,4 +347,168 @@ void fc_cuda_scan_staged(fc_cuda_walk *w) {
         leave(g);
     else
         fc_cuda_line(&g->t, "__syncwarp();"); /* before the next tile */
+}
+
+/* ---- who works on what ------------------------------------------------------------------------
+ */
+
+/* A tile of a row by ticket, where its slots are, and those of the counters of who has left. */
+static void take_tile(fc_cuda_gen *g) {
+    fc_cuda_text *t = &g->t;
+    const unsigned words = fc_cuda_all_words(g->k);
+    fc_cuda_line(t, "const unsigned int tiles = (unsigned int)((count + %u) / %u);",
+                 fc_cuda_scan_tile(g->cls) - 1, fc_cuda_scan_tile(g->cls));
+    fc_cuda_line(t, "unsigned int *const ticket = (unsigned int *)((p.w[%u] + 7) / 8 * 8);",
+                 (unsigned)g->l.extra + FC_PB_TICKETS);
+    fc_cuda_line(t, "__shared__ unsigned int taken;");
+    fc_cuda_line(t, "if (thread == 0) taken = atomicAdd(ticket, 1u);");
+    fc_cuda_line(t, "__syncthreads();");
+    fc_cuda_line(t, "const ix row = (ix)(taken / tiles);");
+    fc_cuda_line(t, "const unsigned int n = taken - (unsigned int)row * tiles;");
+    fc_cuda_line(t, "unsigned int kept = 0, groups = 0;");
+    fc_cuda_line(t, "for (unsigned int k = tiles; k > 1; k = fc_above(k)) {");
+    fc_cuda_line(t, "kept += k;");
+    fc_cuda_line(t, "groups += fc_above(k);");
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "unsigned long long *const first = (unsigned long long *)ticket + 1;");
+    fc_cuda_line(
+        t, "unsigned long long *const slots = first + (unsigned long long)row * kept * %u;", words);
+    fc_cuda_line(t,
+                 "unsigned int *const left = (unsigned int *)(first + (unsigned long long)rows * "
+                 "kept * %u) + (unsigned long long)row * groups;",
+                 words);
+}
+
+enum { TILE_LEVELS = 20 }; /* of the subtrees before a tile: tickets have 32 bits */
+
+/* Threads behind the last column have the last one, and none of its elements. */
+static void columns_place(fc_cuda_gen *g) {
+    const unsigned v = g->cls->vector;
+    char lane[40] = "(ix)(threadIdx.x & 31)";
+    if (v > 1) snprintf(lane, sizeof lane, "(ix)(threadIdx.x & 31) * %u", v);
+    fc_cuda_line(&g->t, "const ix column = (ix)blockIdx.x * %u + %s;", fc_cuda_scan_columns(g->cls),
+                 lane);
+    fc_cuda_line(&g->t, "const bool live = column < rows;");
+    fc_cuda_line(&g->t, "const ix row = live ? column : rows - 1;");
+    fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.x / 32;");
+}
+
+void fc_cuda_scan_place(fc_cuda_gen *g) {
+    const bool many = g->cls->cuda.split == FC_CUDA_BACK, down = g->cls->cuda.columns;
+    const bool one = many || g->cls->cuda.block_rows, shared = one || down;
+    if (down) {
+        columns_place(g);
+    } else if (!shared) {
+        fc_cuda_line(&g->t, "const ix row = (ix)blockIdx.x * %d + (ix)threadIdx.x;",
+                     FC_CUDA_THREADS);
+        fc_cuda_line(&g->t, "if (row >= rows) return;");
+    } else if (!many) {
+        fc_cuda_line(&g->t, "const ix row = (ix)blockIdx.x;");
+    }
+    if (one) fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.x, lane = thread & 31;");
+    if (many) take_tile(g);
+    if (down)
+        FC_EACH_REDUCTION(g, 0, "typedef fc_columns<red%u, %u> columns%u;", r,
+                          (unsigned)g->cls->vector, r);
+    if (shared) /* for join */
+        FC_EACH_REDUCTION(g, 0, "__shared__ %s%u tree%u[%u];", down ? "columns" : "red", r, r,
+                          fc_cuda_scan_threads(g->cls) / (down ? 1 : 32) * (many ? 1 : 2));
+    if (many) FC_EACH_REDUCTION(g, 0, "__shared__ red%u far%u[%d];", r, r, TILE_LEVELS);
+    if (g->cls->cuda.staged && !down) declare_stage(g);
+    fc_cuda_indices(g, 0, g->np, "row");
+    fc_cuda_bases(g, g->np);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static void open_runs(fc_cuda_text *t, unsigned step) {
+    if (step == 1) { /* what the next elements read is on its way */
+        fc_cuda_line(t, "#pragma unroll %d", FC_RUN / 2);
+        fc_cuda_line(t, "for (ix k = begin; k < end; k++) {");
+        return;
+    }
+    fc_cuda_line(t, "for (unsigned int n = 0; (ix)n * %u < count; n++) {", step);
+    if (step != FC_RUN) return;
+    fc_cuda_line(t, "const ix begin = (ix)n * %d;", FC_RUN);
+    fc_cuda_line(t, "const ix end = begin + %d < count ? begin + %d : count;", FC_RUN, FC_RUN);
+}
+
+static void serial(fc_cuda_walk *w, const fc_loop *n) {
+    if (n->way == FC_LOOP_STAGED) {
+        staged(w);
+        return;
+    }
+    open_runs(&w->in.g->t, n->step);
+    fc_cuda_walk_list(w, n->body);
+    fc_cuda_line(&w->in.g->t, "}");
+}
+
+/* Threads of a block, which have runs of the tile or rows of their own. */
+static void block(fc_cuda_walk *w, const fc_loop *n) {
+    fc_cuda_text *t = &w->in.g->t;
+    if (n->step >= FC_RUN) {
+        fc_cuda_line(t, "const ix begin = ((ix)n * %u + (ix)thread) * %u;", (unsigned)n->count,
+                     (unsigned)n->step);
+        fc_cuda_line(t, "const ix end = %sbegin + %u < count ? begin + %u : count;",
+                     w->in.g->cls->cuda.columns ? "!live ? begin : " : "", (unsigned)n->step,
+                     (unsigned)n->step);
+    }
+    fc_cuda_walk_list(w, n->body);
+}
+
+/* The subtrees before a run, or a tile. */
+static void clear(fc_cuda_walk *w) {
+    fc_cuda_gen *g = w->in.g;
+    enum { LEVELS = 40 };
+    if (g->cls->cuda.split == FC_CUDA_BACK) return;
+    if (g->cls->cuda.columns && g->cls->cuda.staged) ask_ahead(w);
+    if (g->cls->cuda.block_rows) { /* a level a lane */
+        FC_EACH_REDUCTION(g, 0, "red%u far%u = red%u_start();", r, r, r);
+    } else {
+        FC_EACH_REDUCTION(g, 0, "%s%u far%u[%d];", g->cls->cuda.columns ? "columns" : "red", r, r,
+                          LEVELS);
+    }
+}
+
+static void push(fc_cuda_gen *g) {
+    if (g->cls->cuda.block_rows) {
+        FC_EACH_REDUCTION(g, 0, "fc_keep(far%u, total%u, n);", r, r);
+    } else if (g->cls->cuda.columns) {
+        FC_EACH_REDUCTION(g, 0, "fc_put(far%u, total%u, n);", r, r);
+    } else {
+        FC_EACH_REDUCTION(g, 0, "fc_put(far%u, w%u, n);", r, r);
+    }
+}
+
+static void point(fc_cuda_walk *w, const fc_loop *n) {
+    if (w->prefixed && n->phase == 0) {
+        fc_cuda_declare_results(w->in.g, 0);
+        scanned(w, true);
+    }
+    fc_cuda_walk_group(w, n->phase, true);
+}
+
+bool fc_cuda_scan_node(fc_cuda_walk *w, const fc_loop *n) {
+    fc_cuda_gen *g = w->in.g;
+    switch (n->kind) {
+    case FC_LOOP_SERIAL: serial(w, n); break;
+    case FC_LOOP_BLOCK: block(w, n); break;
+    case FC_LEAF_ROW:
+        fc_cuda_slice(g, n->phase ? (unsigned)FC_CUDA_STORES : 0, FC_POINT);
+        fc_cuda_row(g);
+        break;
+    case FC_LEAF_START: /* if staged, with the text of the runs */
+        if (g->cls->cuda.staged) break;
+        FC_EACH_REDUCTION(g, 0, w->prefixed ? "w%u = red%u_start();" : "red%u w%u = red%u_start();",
+                          r, r, r);
+        break;
+    case FC_LEAF_CLEAR: clear(w); break;
+    case FC_LEAF_JOIN: join(g); break;
+    case FC_LEAF_PUSH: push(g); break;
+    case FC_LEAF_PREFIX: prefix(w); break;
+    case FC_LEAF_SCANNED: scanned(w, false); break;
+    case FC_LEAF_POINT: point(w, n); break;
+    default: return false;
+    }
+    return true;
 }

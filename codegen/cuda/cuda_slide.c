@@ -323,7 +323,8 @@ static void shift(slide *x) {
     fc_cuda_line(text(x), "}");
 }
 
-bool fc_slide_node(slide *x, const fc_loop *n) {
+bool fc_slide_node(fc_cuda_walk *w, const fc_loop *n) {
+    slide *x = w->slide;
     switch (n->kind) {
     case FC_LEAF_FILL:
         if (n->phase == FC_SET_KEPT)
@@ -419,7 +420,8 @@ static fusec_status write(slide *x, const char *name, fc_error *e) {
         &g->t,
         "extern \"C\" __global__ void __launch_bounds__(%d, %u) %s(const __grid_constant__ P p) {",
         32 * FC_SLIDE_WARPS, (unsigned)x->cls->cuda.slide_blocks, name);
-    x->w = (fc_cuda_walk){.loops = &g->loops, .in = {.g = g, .apart = 1}, .slide = x};
+    x->w = (fc_cuda_walk){
+        .loops = &g->loops, .in = {.g = g, .apart = 1}, .slide = x, .own = fc_slide_node};
     fc_cuda_walk_list(&x->w, g->loops.function[0]);
     fc_cuda_line(text(x), "}");
     return text(x)->out->oom ? fc_oom(e) : FUSEC_OK;

@@ -24,6 +24,6 @@ fusec_status fc_slide_loops(fc_slide_gen *x, fc_error *e);
 /* cuda_slide.c: what stands before the loops inside of the grid; a node, if it is not as in all
  * forms. */
 void fc_slide_begin(fc_slide_gen *x);
-bool fc_slide_node(fc_slide_gen *x, const fc_loop *n);
+bool fc_slide_node(fc_cuda_walk *w, const fc_loop *n);
 
 #endif

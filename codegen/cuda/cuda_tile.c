@@ -234,15 +234,16 @@ void fc_cuda_tile_place(fc_cuda_gen *g) {
     place(&t);
 }
 
-void fc_cuda_tile_fill(fc_cuda_gen *g) {
+bool fc_cuda_tile_node(fc_cuda_walk *w, const fc_loop *n) {
+    const bool rows = n->kind == FC_LOOP_SERIAL || n->kind == FC_LOOP_UNROLL;
     tile t;
-    facts(g, &t);
-    fill(&t);
-    fc_cuda_line(&g->t, "__syncthreads();");
-}
-
-void fc_cuda_tile_compute(fc_cuda_gen *g) {
-    tile t;
-    facts(g, &t);
-    compute(&t);
+    if (!rows && n->kind != FC_LEAF_FILL) return false;
+    facts(w->in.g, &t);
+    if (rows) {
+        compute(&t);
+    } else {
+        fill(&t);
+        fc_cuda_line(&w->in.g->t, "__syncthreads();");
+    }
+    return true;
 }
