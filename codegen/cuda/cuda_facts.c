@@ -92,14 +92,13 @@ unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     const unsigned threads = fc_cuda_block_threads(k, cls);
     if (cls->cuda.roomy) return 0;
-    if (cls->cuda.kind == FC_CUDA_DOT) {
+    if (k->schedule == FC_SCHED_DOT) {
         const bool wide = fc_dtypes[k->reductions.at[0].dtype].bytes == 8 && !cls->cuda.dot_narrow;
         return fc_cuda_tile_of(cls)->blocks - (wide && cls->cuda.split ? 1u : 0u);
     }
-    if (cls->cuda.kind == FC_CUDA_SCAN) /* as many as have room for their tiles, where they wait */
+    if (k->schedule == FC_SCHED_SCAN) /* as many as have room for their tiles, where they wait */
         return cls->cuda.split == FC_CUDA_BACK && cls->cuda.staged && fc_components(k) == 1 ? 6 : 0;
-    if (cls->cuda.kind == FC_CUDA_OUTER)
-        return cls->cuda.transposed ? 2 : fc_components(k) < 4 ? 4 : 3;
+    if (cls->cuda.across) return cls->cuda.transposed ? 2 : fc_components(k) < 4 ? 4 : 3;
     if (cls->cuda.warps) return FC_CUDA_SM_REGISTERS / 64 / threads;
     if (cls->cuda.kind == FC_CUDA_LOOP && k->accesses.len <= 6 && threads <= 512)
         return threads == 512 ? 2 : 4;
