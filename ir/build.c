@@ -133,7 +133,7 @@ fc_node fc_build_dim(fc_graph *g, fc_dim d) {
         fc_dim_fail(&g->dims, &g->error, "a size");
         return FC_NONODE;
     }
-    if (fc_dim_is_const(&g->dims, d, &v)) return fc_build_const(g, FUSEC_I64, (uint64_t)v);
+    if (fc_dim_is_const(&g->dims, d, &v)) return fc_i64(g, v);
     return fc_graph_node(g, (fc_ninfo){.op = FC_OP_DIM, .dtype = FUSEC_I64, .attr = d});
 }
 
@@ -375,7 +375,7 @@ static fc_node build_pow(fc_graph *g, fc_node x, fc_node y) {
     if (fc_is_signed(t) && (int64_t)fc_const_value(t, e->attr) < 0)
         return fail_type(g, FUSEC_LITERAL_RANGE, FC_OP_pow, x, FC_NONODE,
                          "an integer to a negative power; cast to a float first");
-    return fc_const_is(t, e->attr, 2.0) ? fc_build_op(g, FC_OP_mul, x, x, FC_NONODE) : FC_NONODE;
+    return fc_const_is(t, e->attr, 2.0) ? fc_op2(g, FC_OP_mul, x, x) : FC_NONODE;
 }
 
 /* The usual cases are short ways past the general one: one or two floats of one dtype, where
@@ -620,15 +620,11 @@ fc_node fc_build_logsumexp(fc_graph *g, fc_node a, uint32_t naxes, const int64_t
     if (x == FC_NONODE) return x;
     fusec_dtype w = (fusec_dtype)fc_at(g, x)->dtype;
     fc_node top = fc_build_reduce(g, FC_OP_max, x, naxes, axes, true);
-    fc_node h =
-        fc_build_op(g, FC_OP_where, fc_build_op(g, FC_OP_isfinite, top, FC_NONODE, FC_NONODE), top,
-                    fc_build_number(g, w, 0));
+    fc_node h = fc_where(g, fc_op1(g, FC_OP_isfinite, top), top, fc_build_number(g, w, 0));
     h = fc_build_stop_grad(g, h); /* the result does not depend on it */
-    fc_node e =
-        fc_build_op(g, FC_OP_exp, fc_build_op(g, FC_OP_sub, x, h, FC_NONODE), FC_NONODE, FC_NONODE);
+    fc_node e = fc_op1(g, FC_OP_exp, fc_op2(g, FC_OP_sub, x, h));
     fc_node s = fc_build_reduce(g, FC_OP_sum, e, naxes, axes, true);
-    fc_node r =
-        fc_build_op(g, FC_OP_add, fc_build_op(g, FC_OP_log, s, FC_NONODE, FC_NONODE), h, FC_NONODE);
+    fc_node r = fc_op2(g, FC_OP_add, fc_op1(g, FC_OP_log, s), h);
     if (r == FC_NONODE) return r;
     if (!keepdims && fc_rank(g, r)) {
         uint64_t mask;

@@ -108,7 +108,7 @@ fc_node fc_complex_cast(fc_graph *g, fc_node a, fusec_dtype t) {
     if (t == FUSEC_BOOL) {
         p.re = fc_build_cast(g, p.re, t);
         p.im = fc_build_cast(g, p.im, t);
-        return fc_build_op(g, FC_OP_logical_or, p.re, p.im, FC_NONODE);
+        return fc_op2(g, FC_OP_logical_or, p.re, p.im);
     }
     if (!fc_is_complex(t))
         return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, fc_dtypes[t].name, a, FC_NONODE,
@@ -174,9 +174,9 @@ fc_node fc_complex_refuse(fc_graph *g, fc_op op, fc_node a) {
 
 static fc_node choose(fc_graph *g, fc_node c, fc_node a, fc_node b) {
     const fc_parts x = fc_complex_parts(g, a), y = fc_complex_parts(g, b);
-    const fc_node re = fc_build_op(g, FC_OP_where, c, x.re, y.re);
+    const fc_node re = fc_where(g, c, x.re, y.re);
     if (fc_is_real_pair(g, x) && fc_is_real_pair(g, y)) return fc_build_pair(g, re, x.im);
-    return fc_build_pair(g, re, fc_build_op(g, FC_OP_where, c, x.im, y.im));
+    return fc_build_pair(g, re, fc_where(g, c, x.im, y.im));
 }
 
 fc_node fc_complex_op(fc_graph *g, fc_op op, const fc_node *x) {
@@ -204,7 +204,7 @@ static fc_node product(fc_graph *g, fc_node a, fc_fold_args how) {
     how.what = how.scan ? "cumprod" : "prod";
     how.element = &a;
     how.start = (const fc_node[]){fc_build_cast(g, fc_build_number(g, fc_part_dtype(t), 1), t)};
-    how.body = (const fc_node[]){fc_build_op(g, FC_OP_mul, x, y, FC_NONODE)};
+    how.body = (const fc_node[]){fc_op2(g, FC_OP_mul, x, y)};
     fc_build_fold(g, &how, &out);
     return out;
 }
@@ -239,6 +239,6 @@ fc_node fc_complex_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, cons
     p.re = fc_build_reduce(g, row, p.re, naxes, axes, keepdims);
     p.im = fc_build_reduce(g, row, p.im, naxes, axes, keepdims);
     if (!spread) return fc_build_pair(g, p.re, p.im);
-    const fc_node v = fc_build_op(g, FC_OP_add, p.re, p.im, FC_NONODE); /* of |x - mean| */
-    return op == FC_OP_std ? fc_build_op(g, FC_OP_sqrt, v, FC_NONODE, FC_NONODE) : v;
+    const fc_node v = fc_op2(g, FC_OP_add, p.re, p.im); /* of |x - mean| */
+    return op == FC_OP_std ? fc_op1(g, FC_OP_sqrt, v) : v;
 }

@@ -207,7 +207,7 @@ static fc_node outer_product(const product *p) {
     const fusec_dtype t = fc_red_dtype(FC_OP_dot, (fusec_dtype)fc_at(p->g, p->x[0].n)->dtype);
     fc_node a = fc_build_cast(p->g, spread(p, &p->x[0], NULL), t),
             b = fc_build_cast(p->g, spread(p, &p->x[1], NULL), t);
-    return in_order(p, fc_build_op(p->g, FC_OP_mul, a, b, FC_NONODE));
+    return in_order(p, fc_op2(p->g, FC_OP_mul, a, b));
 }
 
 static fc_node make(product *p) {
@@ -256,12 +256,12 @@ static fc_node of_parts(fc_graph *g, const char *what, fc_node x, const uint8_t 
     fc_node re = build(g, what, a.re, xl, b.re, yl, nout, out), im = FC_NONODE;
     if (!real[0] && !real[1]) {
         const fc_node less = build(g, what, a.im, xl, b.im, yl, nout, out);
-        re = fc_build_op(g, FC_OP_sub, re, less, FC_NONODE);
+        re = fc_op2(g, FC_OP_sub, re, less);
     }
     if (!real[1]) im = build(g, what, a.re, xl, b.im, yl, nout, out);
     if (!real[0]) {
         const fc_node more = build(g, what, a.im, xl, b.re, yl, nout, out);
-        im = im == FC_NONODE ? more : fc_build_op(g, FC_OP_add, im, more, FC_NONODE);
+        im = im == FC_NONODE ? more : fc_op2(g, FC_OP_add, im, more);
     }
     if (real[0] && real[1]) im = fc_complex_parts(g, x).im;
     return fc_build_pair(g, re, im);

@@ -74,13 +74,12 @@ static fc_node divided(fc_graph *g, fc_node z, fc_dim n) {
     if (!fc_usable(g, z)) return FC_NONODE;
     const fusec_dtype t = fc_part_dtype((fusec_dtype)fc_at(g, z)->dtype);
     const fc_node count = fc_build_cast(g, fc_build_dim(g, n), FUSEC_F64);
-    const fc_node by =
-        fc_build_op(g, FC_OP_div, fc_build_number(g, FUSEC_F64, 1), count, FC_NONODE);
+    const fc_node by = fc_op2(g, FC_OP_div, fc_build_number(g, FUSEC_F64, 1), count);
     const fc_node f = fc_build_cast(g, by, t);
-    if (!fc_has_parts(g, z)) return fc_build_op(g, FC_OP_mul, z, f, FC_NONODE);
+    if (!fc_has_parts(g, z)) return fc_op2(g, FC_OP_mul, z, f);
     fc_parts p = fc_complex_parts(g, z);
-    p.re = fc_build_op(g, FC_OP_mul, p.re, f, FC_NONODE);
-    return fc_build_pair(g, p.re, fc_build_op(g, FC_OP_mul, p.im, f, FC_NONODE));
+    p.re = fc_op2(g, FC_OP_mul, p.re, f);
+    return fc_build_pair(g, p.re, fc_op2(g, FC_OP_mul, p.im, f));
 }
 
 static const char *const names[] = {"fft", "ifft", "rfft", "irfft"};

@@ -13,10 +13,6 @@ static bool usable(const fc_graph *g, fc_node n) {
     return !g->error.code && n < g->nodes.len;
 }
 
-static fc_node op2(fc_graph *g, fc_op op, fc_node a, fc_node b) {
-    return fc_build_op(g, op, a, b, FC_NONODE);
-}
-
 /* ---- slots and records -------------------------------------------------------------------------
  */
 
@@ -231,10 +227,9 @@ static bool add_flag(fc_graph *g, folding *f) {
         const fusec_dtype t = fc_record_dtype(f->result[c]);
         const fc_node earlier = fc_build_slot(g, t, c),
                       later = fc_build_slot(g, t, FC_MAX_RECORD + c);
-        f->body[c] = fc_build_op(g, FC_OP_where, a,
-                                 fc_build_op(g, FC_OP_where, b, f->body[c], earlier), later);
+        f->body[c] = fc_where(g, a, fc_where(g, b, f->body[c], earlier), later);
     }
-    f->body[n] = op2(g, FC_OP_logical_or, a, b);
+    f->body[n] = fc_op2(g, FC_OP_logical_or, a, b);
     f->n = n + 1;
     return !g->error.code;
 }
@@ -351,11 +346,11 @@ static bool put_reset(fc_graph *g, const fc_fold_args *a, real_record *r) {
     for (uint32_t c = 0; c < n; c++) {
         const fusec_dtype t = fc_record_dtype((fusec_dtype)fc_at(g, r->element[c])->dtype);
         const fc_node later = fc_build_slot(g, t, FC_MAX_RECORD + c);
-        r->body[c] = fc_build_op(g, FC_OP_where, new2, later, r->body[c]);
+        r->body[c] = fc_where(g, new2, later, r->body[c]);
     }
     r->element[n] = a->reset;
     r->start[n] = fc_build_const(g, FUSEC_BOOL, 0);
-    r->body[n] = op2(g, FC_OP_logical_or, new1, new2);
+    r->body[n] = fc_op2(g, FC_OP_logical_or, new1, new2);
     return !g->error.code;
 }
 
@@ -363,8 +358,7 @@ static bool put_reset(fc_graph *g, const fc_fold_args *a, real_record *r) {
 static bool cut_stretches(fc_graph *g, const fc_fold_args *a, real_record *r) {
     for (uint32_t c = 0; a->exclusive && c + 1 < r->n; c++) {
         const fusec_dtype t = (fusec_dtype)fc_at(g, r->out[c])->dtype;
-        r->out[c] =
-            fc_build_op(g, FC_OP_where, a->reset, fc_build_cast(g, r->start[c], t), r->out[c]);
+        r->out[c] = fc_where(g, a->reset, fc_build_cast(g, r->start[c], t), r->out[c]);
         if (!usable(g, r->out[c])) return false;
     }
     return true;
@@ -434,8 +428,8 @@ fc_node fc_build_linrec(fc_graph *g, fc_node a, fc_node b, fc_node init, int64_t
     const fc_node a1 = fc_build_slot(g, t, 0), b1 = fc_build_slot(g, t, second),
                   a2 = fc_build_slot(g, t, FC_MAX_RECORD),
                   b2 = fc_build_slot(g, t, FC_MAX_RECORD + second);
-    const fc_node body[2] = {op2(g, FC_OP_mul, a1, a2),
-                             op2(g, FC_OP_add, op2(g, FC_OP_mul, a2, b1), b2)};
+    const fc_node body[2] = {fc_op2(g, FC_OP_mul, a1, a2),
+                             fc_op2(g, FC_OP_add, fc_op2(g, FC_OP_mul, a2, b1), b2)};
     const fc_node element[2] = {a, b}, start[2] = {number(g, t, 1), number(g, t, 0)};
     how.what = "linrec";
     how.n = 2;
@@ -449,7 +443,7 @@ fc_node fc_build_linrec(fc_graph *g, fc_node a, fc_node b, fc_node init, int64_t
     const uint32_t rank = fc_rank(g, out[1]);
     if (usable(g, init) && fc_rank(g, init) && fc_rank(g, init) + 1 == rank)
         init = with_axis(g, init, (uint32_t)(axis < 0 ? axis + (int64_t)rank : axis));
-    return op2(g, FC_OP_add, op2(g, FC_OP_mul, out[0], init), out[1]);
+    return fc_op2(g, FC_OP_add, fc_op2(g, FC_OP_mul, out[0], init), out[1]);
 }
 
 fc_op fc_join_row(fc_op red) {
@@ -492,7 +486,7 @@ fc_node fc_build_scan_reset(fc_graph *g, fc_op op, fc_node a, fc_node reset, int
         return fc_complex_refuse(g, op, a);
     if (!fc_is_half(of)) a = fc_build_cast(g, a, t);
     const fc_node body =
-        op2(g, fc_join_row(op), fc_build_slot(g, t, 0), fc_build_slot(g, t, FC_MAX_RECORD));
+        fc_op2(g, fc_join_row(op), fc_build_slot(g, t, 0), fc_build_slot(g, t, FC_MAX_RECORD));
     const fc_node start = fc_is_complex(of) ? number(g, t, op == FC_OP_prod) : start_of(g, op, t);
     const fc_fold_args args = {.what = "cum",
                                .n = 1,

@@ -52,11 +52,10 @@ static fc_node inside(fc_graph *g, uint32_t rank, uint32_t axis, fc_dim count, f
     for (uint32_t i = axis; i < rank; i++) shape[i - axis] = i == axis ? count : one;
     const fc_node index = fc_build_reshape(g, fc_build_iota(g, count), rank - axis, shape);
     fc_node low = FC_NONODE, high = FC_NONODE;
-    if (!fc_dim_is(&g->dims, from, 0))
-        low = fc_build_op(g, FC_OP_ge, index, fc_build_dim(g, from), FC_NONODE);
-    if (end != count) high = fc_build_op(g, FC_OP_lt, index, fc_build_dim(g, end), FC_NONODE);
+    if (!fc_dim_is(&g->dims, from, 0)) low = fc_op2(g, FC_OP_ge, index, fc_build_dim(g, from));
+    if (end != count) high = fc_op2(g, FC_OP_lt, index, fc_build_dim(g, end));
     if (low == FC_NONODE || high == FC_NONODE) return low == FC_NONODE ? high : low;
-    return fc_build_op(g, FC_OP_logical_and, low, high, FC_NONODE);
+    return fc_op2(g, FC_OP_logical_and, low, high);
 }
 
 fc_node fc_build_pad(fc_graph *g, fc_node a, const fc_dim *before, const fc_dim *after,
@@ -88,9 +87,9 @@ fc_node fc_build_pad(fc_graph *g, fc_node a, const fc_dim *before, const fc_dim 
         const fc_node m = inside(g, rank, i, shape[i], before[i], fc_axis(g, a, i));
         if (g->error.code) return FC_NONODE;
         if (m == FC_NONODE) continue;
-        mask = mask == FC_NONODE ? m : fc_build_op(g, FC_OP_logical_and, mask, m, FC_NONODE);
+        mask = mask == FC_NONODE ? m : fc_op2(g, FC_OP_logical_and, mask, m);
     }
-    return mask == FC_NONODE ? r : fc_build_op(g, FC_OP_where, mask, r, value);
+    return mask == FC_NONODE ? r : fc_where(g, mask, r, value);
 }
 
 fc_node fc_build_roll(fc_graph *g, fc_node a, uint32_t axis, fc_dim shift) {
@@ -179,7 +178,7 @@ fc_node fc_build_repeat(fc_graph *g, fc_node a, uint32_t axis, fc_dim times) {
     if (times == one) return a;
     for (uint32_t i = 0; i < rank; i++) shape[i] = i == axis ? count : one;
     const fc_node index =
-        fc_build_op(g, FC_OP_floordiv, fc_build_iota(g, count), fc_build_dim(g, times), FC_NONODE);
+        fc_op2(g, FC_OP_floordiv, fc_build_iota(g, count), fc_build_dim(g, times));
     return fc_build_take_inside(g, a, fc_build_reshape(g, index, rank, shape), axis);
 }
 
@@ -251,9 +250,8 @@ static fc_node choose(fc_graph *g, uint32_t n, const fc_node *parts, uint32_t ax
             if (last > i) {
                 const fc_node first = inside(g, rank, axis, total, zero, end[i]);
                 if (g->error.code) return FC_NONODE;
-                value[to] = first == FC_NONODE
-                                ? value[i]
-                                : fc_build_op(g, FC_OP_where, first, value[i], value[last]);
+                value[to] =
+                    first == FC_NONODE ? value[i] : fc_where(g, first, value[i], value[last]);
             } else {
                 value[to] = value[i];
             }

@@ -9,17 +9,11 @@
 /* ---- short forms -------------------------------------------------------------------------------
  */
 
-static fc_node op(fc_graph *g, fc_op row, fc_node a, fc_node b) {
-    return fc_build_op(g, row, a, b, FC_NONODE);
-}
 static fc_node u64(fc_graph *g, uint64_t v) {
     return fc_build_const(g, FUSEC_U64, v);
 }
-static fc_node where(fc_graph *g, fc_node c, fc_node a, fc_node b) {
-    return fc_build_op(g, FC_OP_where, c, a, b);
-}
 static fc_node scaled(fc_graph *g, fc_node v, fusec_dtype t, double by) {
-    return op(g, FC_OP_mul, fc_build_cast(g, v, t), fc_build_number(g, t, by));
+    return fc_op2(g, FC_OP_mul, fc_build_cast(g, v, t), fc_build_number(g, t, by));
 }
 
 /* ---- draws -------------------------------------------------------------------------------------
@@ -33,8 +27,8 @@ static fc_node numbers(fc_graph *g, const fc_draw *d) {
         for (uint32_t i = k; i < d->rank; i++)
             side[i - k] = i == k ? d->shape[k] : fc_dim_const(&g->dims, 1);
         fc_node i = fc_build_reshape(g, fc_build_iota(g, d->shape[k]), d->rank - k, side);
-        if (k) all = op(g, FC_OP_mul, all, fc_build_dim(g, d->shape[k]));
-        all = k ? op(g, FC_OP_add, all, i) : i;
+        if (k) all = fc_op2(g, FC_OP_mul, all, fc_build_dim(g, d->shape[k]));
+        all = k ? fc_op2(g, FC_OP_add, all, i) : i;
     }
     return d->rank ? fc_build_bitcast(g, all, FUSEC_U64) : u64(g, 0);
 }
@@ -50,27 +44,27 @@ typedef struct pair {
 
 static pair pair_of(fc_graph *g, const fc_draw *d) {
     const fc_node e = numbers(g, d), one = u64(g, 1);
-    return (pair){.draw = draw(g, d, op(g, FC_OP_shr, e, one)),
-                  .odd = op(g, FC_OP_ne, op(g, FC_OP_bit_and, e, one), u64(g, 0))};
+    return (pair){.draw = draw(g, d, fc_op2(g, FC_OP_shr, e, one)),
+                  .odd = fc_op2(g, FC_OP_ne, fc_op2(g, FC_OP_bit_and, e, one), u64(g, 0))};
 }
 
 static fc_node first_word(fc_graph *g, fc_node draw) {
     return fc_build_cast(g, draw, FUSEC_U32); /* modulo 2^32 */
 }
 static fc_node second_word(fc_graph *g, fc_node draw) {
-    return fc_build_cast(g, op(g, FC_OP_shr, draw, u64(g, 32)), FUSEC_U32);
+    return fc_build_cast(g, fc_op2(g, FC_OP_shr, draw, u64(g, 32)), FUSEC_U32);
 }
 
 static fc_node shifted(fc_graph *g, fc_node v, int by) {
     const fusec_dtype t = (fusec_dtype)fc_at(g, v)->dtype;
-    return op(g, FC_OP_shr, v, fc_build_const(g, t, (uint64_t)by));
+    return fc_op2(g, FC_OP_shr, v, fc_build_const(g, t, (uint64_t)by));
 }
 
 fc_node fc_build_bits(fc_graph *g, const fc_draw *d, fusec_dtype t) {
     if (g->error.code) return FC_NONODE;
     if (t == FUSEC_U64) return draw(g, d, numbers(g, d));
     const pair p = pair_of(g, d);
-    const fc_node w = where(g, p.odd, second_word(g, p.draw), first_word(g, p.draw));
+    const fc_node w = fc_where(g, p.odd, second_word(g, p.draw), first_word(g, p.draw));
     return g->error.code ? FC_NONODE : fc_build_cast(g, w, t);
 }
 
@@ -87,15 +81,15 @@ fc_node fc_build_uniform(fc_graph *g, const fc_draw *d, fusec_dtype t) {
     if (t == FUSEC_F32 || u == FC_NONODE) return u;
     const uint64_t kept = t == FUSEC_F16 ? 0xffffe000u : 0xffff0000u;
     const fc_node bits = fc_build_bitcast(g, u, FUSEC_U32);
-    const fc_node cut = op(g, FC_OP_bit_and, bits, fc_build_const(g, FUSEC_U32, kept));
+    const fc_node cut = fc_op2(g, FC_OP_bit_and, bits, fc_build_const(g, FUSEC_U32, kept));
     return fc_build_cast(g, fc_build_bitcast(g, cut, FUSEC_F32), t);
 }
 
 /* word + 0.5, rounded once: its halves are exact. */
 static fc_node middle(fc_graph *g, fc_node word) {
-    const fc_node low = op(g, FC_OP_bit_and, word, fc_build_const(g, FUSEC_U32, 0xffff));
+    const fc_node low = fc_op2(g, FC_OP_bit_and, word, fc_build_const(g, FUSEC_U32, 0xffff));
     const fc_node rest =
-        op(g, FC_OP_add, fc_build_cast(g, low, FUSEC_F32), fc_build_number(g, FUSEC_F32, 0.5));
+        fc_op2(g, FC_OP_add, fc_build_cast(g, low, FUSEC_F32), fc_build_number(g, FUSEC_F32, 0.5));
     return fc_build_op(g, FC_OP_fma, fc_build_cast(g, shifted(g, word, 16), FUSEC_F32),
                        fc_build_number(g, FUSEC_F32, 65536), rest);
 }
@@ -108,10 +102,10 @@ fc_node fc_build_normal(fc_graph *g, const fc_draw *d, fusec_dtype t) {
     if (g->error.code) return FC_NONODE;
     if (t == FUSEC_F64) {
         const fc_node e = numbers(g, d), one = u64(g, 1);
-        const fc_node even = op(g, FC_OP_bit_and, e, u64(g, ~UINT64_C(1)));
-        odd = op(g, FC_OP_ne, e, even);
+        const fc_node even = fc_op2(g, FC_OP_bit_and, e, u64(g, ~UINT64_C(1)));
+        odd = fc_op2(g, FC_OP_ne, e, even);
         u = shifted(g, draw(g, d, even), 11);
-        v = scaled(g, shifted(g, draw(g, d, op(g, FC_OP_bit_or, e, one)), 11), w, 0x1p-53);
+        v = scaled(g, shifted(g, draw(g, d, fc_op2(g, FC_OP_bit_or, e, one)), 11), w, 0x1p-53);
     } else {
         const pair p = pair_of(g, d);
         odd = p.odd;
@@ -119,24 +113,24 @@ fc_node fc_build_normal(fc_graph *g, const fc_draw *d, fusec_dtype t) {
         v = scaled(g, shifted(g, second_word(g, p.draw), 8), w, 0x1p-24);
     }
     if (g->error.code) return FC_NONODE;
-    u = t == FUSEC_F64 ? op(g, FC_OP_add, fc_build_cast(g, u, t), fc_build_number(g, t, 0.5))
+    u = t == FUSEC_F64 ? fc_op2(g, FC_OP_add, fc_build_cast(g, u, t), fc_build_number(g, t, 0.5))
                        : middle(g, u);
-    u = op(g, FC_OP_mul, u, fc_build_number(g, w, t == FUSEC_F64 ? 0x1p-53 : 0x1p-32));
-    v = where(g, odd, op(g, FC_OP_sub, v, fc_build_number(g, w, 0.25)), v);
-    return fc_build_cast(g, op(g, FC_OP_normal_raw, u, v), t);
+    u = fc_op2(g, FC_OP_mul, u, fc_build_number(g, w, t == FUSEC_F64 ? 0x1p-53 : 0x1p-32));
+    v = fc_where(g, odd, fc_op2(g, FC_OP_sub, v, fc_build_number(g, w, 0.25)), v);
+    return fc_build_cast(g, fc_op2(g, FC_OP_normal_raw, u, v), t);
 }
 
 /* lo + the upper half of draw * (hi - lo); all of it modulo 2^64. */
 fc_node fc_build_randint(fc_graph *g, const fc_draw *d, fc_node lo, fc_node hi) {
-    const fc_node range = fc_build_cast(g, op(g, FC_OP_sub, hi, lo), FUSEC_U64);
+    const fc_node range = fc_build_cast(g, fc_op2(g, FC_OP_sub, hi, lo), FUSEC_U64);
     const fc_node w = fc_build_bits(g, d, FUSEC_U64);
     if (w == FC_NONODE || g->error.code) return FC_NONODE;
-    const fc_node part = fc_build_cast(g, op(g, FC_OP_mulhi, w, range), FUSEC_I64);
-    return op(g, FC_OP_add, part, lo);
+    const fc_node part = fc_build_cast(g, fc_op2(g, FC_OP_mulhi, w, range), FUSEC_I64);
+    return fc_op2(g, FC_OP_add, part, lo);
 }
 
 fc_node fc_build_bernoulli(fc_graph *g, const fc_draw *d, fc_node p) {
     if (g->error.code || p >= g->nodes.len) return FC_NONODE;
     const fusec_dtype t = (fusec_dtype)fc_at(g, p)->dtype;
-    return op(g, FC_OP_lt, fc_build_uniform(g, d, t), p);
+    return fc_op2(g, FC_OP_lt, fc_build_uniform(g, d, t), p);
 }

@@ -183,8 +183,8 @@ fc_node fc_build_positions(fc_graph *g, uint32_t rank, const fc_dim *shape, uint
         for (uint32_t k = 0; k < rank; k++) one[k] = k == i ? shape[i] : fc_dim_const(&g->dims, 1);
         const fc_node at = fc_build_reshape(g, fc_build_iota(g, shape[i]), rank, one);
         const fc_node by = fc_build_dim(g, stride);
-        const fc_node term = sum == FC_NONODE ? at : fc_build_op(g, FC_OP_mul, at, by, FC_NONODE);
-        sum = sum == FC_NONODE ? term : fc_build_op(g, FC_OP_add, sum, term, FC_NONODE);
+        const fc_node term = sum == FC_NONODE ? at : fc_op2(g, FC_OP_mul, at, by);
+        sum = sum == FC_NONODE ? term : fc_op2(g, FC_OP_add, sum, term);
         stride = fc_dim_mul(&g->dims, stride, shape[i]);
     }
     return fc_build_broadcast(g, sum, rank, shape);
@@ -217,12 +217,12 @@ static fc_node means(fc_graph *g, fc_node v, fc_node ids, fc_dim n) {
     const fusec_dtype t = (fusec_dtype)fc_at(g, v)->dtype;
     const fc_node sum = segments(g, v, ids, n, FC_OP_sum);
     for (uint32_t i = 0; i < fc_rank(g, ids); i++) shape[i] = fc_axis(g, ids, i);
-    fc_node count = fc_build_full(g, fc_build_const(g, FUSEC_I64, 1), fc_rank(g, ids), shape);
+    fc_node count = fc_build_full(g, fc_i64(g, 1), fc_rank(g, ids), shape);
     count = segments(g, count, ids, n, FC_OP_sum);
     if (sum == FC_NONODE || count == FC_NONODE) return FC_NONODE;
     for (uint32_t i = 0; i < fc_rank(g, sum); i++) shape[i] = i ? fc_dim_const(&g->dims, 1) : n;
     count = fc_build_reshape(g, fc_build_cast(g, count, t), fc_rank(g, sum), shape);
-    return fc_build_op(g, FC_OP_div, sum, count, FC_NONODE);
+    return fc_op2(g, FC_OP_div, sum, count);
 }
 
 fc_node fc_build_segment(fc_graph *g, fc_node v, fc_node ids, fc_dim n, fc_op op) {

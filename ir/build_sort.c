@@ -14,16 +14,6 @@
 
 /* ---- short forms ----------------------------------------------------------------------------- */
 
-static fc_node op(fc_graph *g, fc_op row, fc_node a, fc_node b) {
-    return fc_build_op(g, row, a, b, FC_NONODE);
-}
-static fc_node where(fc_graph *g, fc_node c, fc_node a, fc_node b) {
-    return fc_build_op(g, FC_OP_where, c, a, b);
-}
-static fc_node i64(fc_graph *g, int64_t v) {
-    return fc_build_const(g, FUSEC_I64, (uint64_t)v);
-}
-
 static uint32_t shape_of(const fc_graph *g, fc_node n, fc_dim *shape) {
     for (uint32_t i = 0; i < fc_rank(g, n); i++) shape[i] = fc_axis(g, n, i);
     return fc_rank(g, n);
@@ -61,15 +51,14 @@ static fc_node key_of(fc_graph *g, fc_node x, bool down) {
     fc_node key = t == FUSEC_BOOL ? fc_build_cast(g, x, k) : fc_build_bitcast(g, x, k);
     const fc_node top = fc_build_const(g, k, sign);
     if (fc_is_float(t)) {
-        const fc_node below = op(g, FC_OP_ge, key, top);
-        key = op(g, FC_OP_bit_xor, key, where(g, below, fc_build_const(g, k, all), top));
+        const fc_node below = fc_op2(g, FC_OP_ge, key, top);
+        key = fc_op2(g, FC_OP_bit_xor, key, fc_where(g, below, fc_build_const(g, k, all), top));
     } else if (fc_is_signed(t)) {
-        key = op(g, FC_OP_bit_xor, key, top);
+        key = fc_op2(g, FC_OP_bit_xor, key, top);
     }
-    if (down) key = fc_build_op(g, FC_OP_bit_not, key, FC_NONODE, FC_NONODE);
+    if (down) key = fc_op1(g, FC_OP_bit_not, key);
     if (fc_is_float(t))
-        key = where(g, fc_build_op(g, FC_OP_isnan, x, FC_NONODE, FC_NONODE),
-                    fc_build_const(g, k, all), key);
+        key = fc_where(g, fc_op1(g, FC_OP_isnan, x), fc_build_const(g, k, all), key);
     return key;
 }
 
@@ -96,15 +85,17 @@ static fc_node of_key(fc_graph *g, fc_node key, fusec_dtype t, bool down) {
     const fusec_dtype k = key_dtype(t);
     const uint64_t sign = UINT64_C(1) << (8 * fc_dtypes[t].bytes - 1), all = sign | (sign - 1);
     const fc_node top = fc_build_const(g, k, sign), most = fc_build_const(g, k, all);
-    fc_node x = down ? fc_build_op(g, FC_OP_bit_not, key, FC_NONODE, FC_NONODE) : key;
+    fc_node x = down ? fc_op1(g, FC_OP_bit_not, key) : key;
     if (t == FUSEC_BOOL) return fc_build_cast(g, x, t);
     if (fc_is_float(t))
-        x = op(g, FC_OP_bit_xor, x,
-               FC_PLANT(sort_back, top, where(g, op(g, FC_OP_ge, x, top), top, most)));
+        x = fc_op2(g, FC_OP_bit_xor, x,
+                   FC_PLANT(sort_back, top, fc_where(g, fc_op2(g, FC_OP_ge, x, top), top, most)));
     else if (fc_is_signed(t))
-        x = op(g, FC_OP_bit_xor, x, top);
+        x = fc_op2(g, FC_OP_bit_xor, x, top);
     x = fc_build_bitcast(g, x, t);
-    return fc_is_float(t) ? where(g, op(g, FC_OP_eq, key, most), fc_build_number(g, t, NAN), x) : x;
+    return fc_is_float(t)
+               ? fc_where(g, fc_op2(g, FC_OP_eq, key, most), fc_build_number(g, t, NAN), x)
+               : x;
 }
 
 fc_node fc_build_sorted(fc_graph *g, fc_node sort, fusec_dtype t, int64_t axis, bool down) {
@@ -192,7 +183,7 @@ fc_node fc_build_argsort_part(fc_graph *g, fc_node x, int64_t axis, bool down, i
         fc_require(g, FC_CHECK_GE, n, fc_dim_add(&g->dims, count, fc_dim_const(&g->dims, first)),
                    FUSEC_SLICE_RANGE, "a part of an order that has fewer elements"))
         return FC_NONODE;
-    return places(g, x, axis, down, i64(g, first), count);
+    return places(g, x, axis, down, fc_i64(g, first), count);
 }
 
 bool fc_build_topk(fc_graph *g, fc_node x, fc_dim k, int64_t axis, fc_node out[2]) {
@@ -223,13 +214,14 @@ static fc_node search(fc_graph *g, fc_node a, fc_node v, bool right) {
     if (fc_require(g, FC_CHECK_GE, fc_dim_const(&g->dims, INT64_C(1) << (LARGEST + 1)), n,
                    FUSEC_LIMIT, "searchsorted() of 2^33 elements at most"))
         return FC_NONODE;
-    fc_node at = fc_build_broadcast(g, i64(g, 0), rank, shape);
+    fc_node at = fc_build_broadcast(g, fc_i64(g, 0), rank, shape);
     for (int k = LARGEST; k >= 0 && !g->error.code; k--) {
-        const fc_node next = op(g, FC_OP_add, at, i64(g, INT64_C(1) << k));
-        const fc_node place = op(g, FC_OP_sub, next, i64(g, 1));
+        const fc_node next = fc_op2(g, FC_OP_add, at, fc_i64(g, INT64_C(1) << k));
+        const fc_node place = fc_op2(g, FC_OP_sub, next, fc_i64(g, 1));
         const fc_node x = fc_build_gather(g, a, place, 0, false);
-        const fc_node below = op(g, right ? FC_OP_le : FC_OP_lt, x, v);
-        at = where(g, op(g, FC_OP_logical_and, op(g, FC_OP_le, next, size), below), next, at);
+        const fc_node below = fc_op2(g, right ? FC_OP_le : FC_OP_lt, x, v);
+        at = fc_where(g, fc_op2(g, FC_OP_logical_and, fc_op2(g, FC_OP_le, next, size), below), next,
+                      at);
     }
     return at;
 }
@@ -249,7 +241,7 @@ fc_node fc_build_searchsorted(fc_graph *g, fc_node a, fc_node v, bool right) {
 /* ---- quantiles ------------------------------------------------------------------------------- */
 
 static fc_node element(fc_graph *g, fc_node x, int64_t axis, int64_t at) {
-    return fc_build_gather(g, x, i64(g, at), (uint32_t)axis, true);
+    return fc_build_gather(g, x, fc_i64(g, at), (uint32_t)axis, true);
 }
 
 fc_node fc_build_quantile(fc_graph *g, fc_node x, fc_node q, int64_t axis) {
@@ -261,27 +253,29 @@ fc_node fc_build_quantile(fc_graph *g, fc_node x, fc_node q, int64_t axis) {
     if (fc_require(g, FC_CHECK_GE, n, fc_dim_const(&g->dims, 1), FUSEC_EMPTY_REDUCTION,
                    "a quantile of no elements"))
         return FC_NONODE;
-    const fc_node last = op(g, FC_OP_sub, fc_build_dim(g, n), i64(g, 1));
-    const fc_node at = op(g, FC_OP_mul, q, fc_build_cast(g, last, FUSEC_F64));
-    const fc_node low = fc_build_op(g, FC_OP_floor, at, FC_NONODE, FC_NONODE);
-    const fc_node k = op(g, FC_OP_maximum,
-                         op(g, FC_OP_minimum, fc_build_cast(g, low, FUSEC_I64), last), i64(g, 0));
+    const fc_node last = fc_op2(g, FC_OP_sub, fc_build_dim(g, n), fc_i64(g, 1));
+    const fc_node at = fc_op2(g, FC_OP_mul, q, fc_build_cast(g, last, FUSEC_F64));
+    const fc_node low = fc_op1(g, FC_OP_floor, at);
+    const fc_node k =
+        fc_op2(g, FC_OP_maximum, fc_op2(g, FC_OP_minimum, fc_build_cast(g, low, FUSEC_I64), last),
+               fc_i64(g, 0));
     /* the last element stands for the one behind it */
     const fc_node p = positions(g, x, axis, false, (window){k, fc_dim_const(&g->dims, 2)});
     const fc_node two = fc_build_take_inside(g, x, p, (uint32_t)axis);
     const fc_node a = element(g, two, axis, 0), b = element(g, two, axis, 1);
-    const fc_node part = fc_build_cast(g, op(g, FC_OP_sub, at, low), t);
-    const fc_node by = op(g, FC_OP_sub, b, a),
-                  rest = op(g, FC_OP_sub, fc_build_number(g, t, 1), part);
-    fc_node r = op(g, FC_OP_add, a, op(g, FC_OP_mul, by, part));
+    const fc_node part = fc_build_cast(g, fc_op2(g, FC_OP_sub, at, low), t);
+    const fc_node by = fc_op2(g, FC_OP_sub, b, a),
+                  rest = fc_op2(g, FC_OP_sub, fc_build_number(g, t, 1), part);
+    fc_node r = fc_op2(g, FC_OP_add, a, fc_op2(g, FC_OP_mul, by, part));
     /* infinities, and what is further apart than a float can say */
-    r = where(g, fc_build_op(g, FC_OP_isinf, by, FC_NONODE, FC_NONODE),
-              op(g, FC_OP_add, op(g, FC_OP_mul, a, rest), op(g, FC_OP_mul, b, part)), r);
-    const fc_node first = op(g, FC_OP_eq, part, fc_build_number(g, t, 0));
-    r = where(g, op(g, FC_OP_logical_or, first, op(g, FC_OP_eq, a, b)), a, r);
-    const fc_node nan = fc_build_op(g, FC_OP_isnan, x, FC_NONODE, FC_NONODE);
-    return where(g, fc_build_reduce(g, FC_OP_any, nan, 1, &axis, false), fc_build_number(g, t, NAN),
+    r = fc_where(g, fc_op1(g, FC_OP_isinf, by),
+                 fc_op2(g, FC_OP_add, fc_op2(g, FC_OP_mul, a, rest), fc_op2(g, FC_OP_mul, b, part)),
                  r);
+    const fc_node first = fc_op2(g, FC_OP_eq, part, fc_build_number(g, t, 0));
+    r = fc_where(g, fc_op2(g, FC_OP_logical_or, first, fc_op2(g, FC_OP_eq, a, b)), a, r);
+    const fc_node nan = fc_op1(g, FC_OP_isnan, x);
+    return fc_where(g, fc_build_reduce(g, FC_OP_any, nan, 1, &axis, false),
+                    fc_build_number(g, t, NAN), r);
 }
 
 /* ---- what a mask holds ----------------------------------------------------------------------- */
@@ -296,11 +290,11 @@ static bool is_mask(fc_graph *g, fc_node mask) {
 bool fc_build_nonzero(fc_graph *g, fc_node mask, fc_dim size, fc_node out[2]) {
     if (!is_mask(g, mask)) return false;
     const fc_node before = fc_build_scan(g, FC_OP_sum, mask, 0, false, false);
-    const fc_node number = op(g, FC_OP_add, fc_build_iota(g, size), i64(g, 1));
+    const fc_node number = fc_op2(g, FC_OP_add, fc_build_iota(g, size), fc_i64(g, 1));
     if (g->error.code) return false;
     const fc_node place = fc_build_searchsorted(g, before, number, false);
     out[1] = fc_build_reduce(g, FC_OP_sum, mask, 0, NULL, false);
-    out[0] = where(g, op(g, FC_OP_le, number, out[1]), place, i64(g, 0));
+    out[0] = fc_where(g, fc_op2(g, FC_OP_le, number, out[1]), place, fc_i64(g, 0));
     return !g->error.code;
 }
 
@@ -314,14 +308,14 @@ bool fc_build_compress(fc_graph *g, fc_node mask, fc_node x, fc_dim size, fc_nod
     }
     const fusec_dtype t = (fusec_dtype)fc_at(g, x)->dtype;
     const fc_node rows = fc_build_gather(g, x, at[0], 0, false);
-    const fc_node there = op(g, FC_OP_lt, fc_build_iota(g, size), at[1]);
+    const fc_node there = fc_op2(g, FC_OP_lt, fc_build_iota(g, size), at[1]);
     if (g->error.code) return false;
     const uint32_t rank = shape_of(g, rows, shape);
     fc_dim column[FC_MAX_RANK] = {size};
     for (uint32_t i = 1; i < rank; i++) column[i] = fc_dim_const(&g->dims, 1);
     const fc_node inside =
         fc_build_broadcast(g, fc_build_reshape(g, there, rank, column), rank, shape);
-    out[0] = where(g, inside, rows, fc_build_number(g, t, 0));
+    out[0] = fc_where(g, inside, rows, fc_build_number(g, t, 0));
     out[1] = at[1];
     return !g->error.code;
 }
@@ -334,8 +328,8 @@ bool fc_build_unique(fc_graph *g, fc_node x, fc_dim size, fc_node out[2]) {
     const fc_node s = fc_build_sort(g, fc_build_reshape(g, x, 1, all), 0, false);
     if (g->error.code || s == FC_NONODE) return false;
     const fc_node key = key_of(g, s, false), i = fc_build_iota(g, n);
-    const fc_node before = fc_build_take(g, key, op(g, FC_OP_sub, i, i64(g, 1)), 0);
-    const fc_node first =
-        op(g, FC_OP_logical_or, op(g, FC_OP_eq, i, i64(g, 0)), op(g, FC_OP_ne, key, before));
+    const fc_node before = fc_build_take(g, key, fc_op2(g, FC_OP_sub, i, fc_i64(g, 1)), 0);
+    const fc_node first = fc_op2(g, FC_OP_logical_or, fc_op2(g, FC_OP_eq, i, fc_i64(g, 0)),
+                                 fc_op2(g, FC_OP_ne, key, before));
     return fc_build_compress(g, first, s, size, out);
 }

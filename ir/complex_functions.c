@@ -13,33 +13,27 @@
 
 /* ---- short forms ----------------------------------------------------------------------------- */
 
-static fc_node op1(fc_graph *g, fc_op row, fc_node a) {
-    return fc_build_op(g, row, a, FC_NONODE, FC_NONODE);
-}
-static fc_node op2(fc_graph *g, fc_op row, fc_node a, fc_node b) {
-    return fc_build_op(g, row, a, b, FC_NONODE);
-}
-#define ADD(a, b)      op2(g, FC_OP_add, a, b)
-#define SUB(a, b)      op2(g, FC_OP_sub, a, b)
-#define MUL(a, b)      op2(g, FC_OP_mul, a, b)
-#define DIV(a, b)      op2(g, FC_OP_div, a, b)
-#define ABS(a)         op1(g, FC_OP_abs, a)
-#define NEG(a)         op1(g, FC_OP_neg, a)
-#define SQRT(a)        op1(g, FC_OP_sqrt, a)
-#define EXP(a)         op1(g, FC_OP_exp, a)
-#define LOG(a)         op1(g, FC_OP_log, a)
-#define SIN(a)         op1(g, FC_OP_sin, a)
-#define COS(a)         op1(g, FC_OP_cos, a)
-#define WHERE(c, a, b) fc_build_op(g, FC_OP_where, c, a, b)
-#define LT(a, b)       op2(g, FC_OP_lt, a, b)
-#define GT(a, b)       op2(g, FC_OP_gt, a, b)
-#define GE(a, b)       op2(g, FC_OP_ge, a, b)
-#define EQ(a, b)       op2(g, FC_OP_eq, a, b)
-#define AND(a, b)      op2(g, FC_OP_logical_and, a, b)
-#define OR(a, b)       op2(g, FC_OP_logical_or, a, b)
-#define ISINF(a)       op1(g, FC_OP_isinf, a)
-#define FINITE(a)      op1(g, FC_OP_isfinite, a)
-#define SIGNED(a, b)   op2(g, FC_OP_copysign, a, b)
+#define ADD(a, b)      fc_op2(g, FC_OP_add, a, b)
+#define SUB(a, b)      fc_op2(g, FC_OP_sub, a, b)
+#define MUL(a, b)      fc_op2(g, FC_OP_mul, a, b)
+#define DIV(a, b)      fc_op2(g, FC_OP_div, a, b)
+#define ABS(a)         fc_op1(g, FC_OP_abs, a)
+#define NEG(a)         fc_op1(g, FC_OP_neg, a)
+#define SQRT(a)        fc_op1(g, FC_OP_sqrt, a)
+#define EXP(a)         fc_op1(g, FC_OP_exp, a)
+#define LOG(a)         fc_op1(g, FC_OP_log, a)
+#define SIN(a)         fc_op1(g, FC_OP_sin, a)
+#define COS(a)         fc_op1(g, FC_OP_cos, a)
+#define WHERE(c, a, b) fc_where(g, c, a, b)
+#define LT(a, b)       fc_op2(g, FC_OP_lt, a, b)
+#define GT(a, b)       fc_op2(g, FC_OP_gt, a, b)
+#define GE(a, b)       fc_op2(g, FC_OP_ge, a, b)
+#define EQ(a, b)       fc_op2(g, FC_OP_eq, a, b)
+#define AND(a, b)      fc_op2(g, FC_OP_logical_and, a, b)
+#define OR(a, b)       fc_op2(g, FC_OP_logical_or, a, b)
+#define ISINF(a)       fc_op1(g, FC_OP_isinf, a)
+#define FINITE(a)      fc_op1(g, FC_OP_isfinite, a)
+#define SIGNED(a, b)   fc_op2(g, FC_OP_copysign, a, b)
 
 static fusec_dtype dtype_of(const fc_graph *g, fc_node n) {
     return fc_usable(g, n) ? (fusec_dtype)fc_at(g, n)->dtype : FUSEC_F64;
@@ -154,7 +148,7 @@ fc_parts fc_z_square(fc_graph *g, fc_parts x, fc_parts y) {
 
 fc_parts fc_z_abs(fc_graph *g, fc_parts x, fc_parts y) {
     (void)y;
-    return real(op2(g, FC_OP_hypot, x.re, x.im));
+    return real(fc_op2(g, FC_OP_hypot, x.re, x.im));
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -164,12 +158,12 @@ fc_parts fc_z_eq(fc_graph *g, fc_parts x, fc_parts y) {
     return real(AND(re, im));
 }
 fc_parts fc_z_ne(fc_graph *g, fc_parts x, fc_parts y) {
-    const fc_node re = op2(g, FC_OP_ne, x.re, y.re), im = op2(g, FC_OP_ne, x.im, y.im);
+    const fc_node re = fc_op2(g, FC_OP_ne, x.re, y.re), im = fc_op2(g, FC_OP_ne, x.im, y.im);
     return real(OR(re, im));
 }
 fc_parts fc_z_isnan(fc_graph *g, fc_parts x, fc_parts y) {
     (void)y;
-    const fc_node re = op1(g, FC_OP_isnan, x.re), im = op1(g, FC_OP_isnan, x.im);
+    const fc_node re = fc_op1(g, FC_OP_isnan, x.re), im = fc_op1(g, FC_OP_isnan, x.im);
     return real(OR(re, im));
 }
 fc_parts fc_z_isinf(fc_graph *g, fc_parts x, fc_parts y) {
@@ -208,7 +202,7 @@ fc_parts fc_z_exp(fc_graph *g, fc_parts x, fc_parts y) {
     if (is_number(g, x.re, 0)) return (fc_parts){c, s};
     const scaled_exp e = exp_of(g, x.re);
     const fc_node re = MUL(MUL(e.e, c), e.f), im = MUL(MUL(e.e, s), e.f);
-    const fc_node odd = AND(ISINF(x.re), op1(g, FC_OP_logical_not, FINITE(x.im)));
+    const fc_node odd = AND(ISINF(x.re), fc_op1(g, FC_OP_logical_not, FINITE(x.im)));
     const fc_node limit = WHERE(GT(x.re, N(0)), x.re, N(0)); /* its sign is open */
     const fc_node nan = WHERE(GT(x.re, N(0)), N((double)NAN), N(0));
     const fc_node flat = EQ(x.im, N(0));
@@ -221,7 +215,7 @@ fc_parts fc_z_expm1(fc_graph *g, fc_parts x, fc_parts y) {
     const fc_parts e = fc_z_exp(g, x, y);
     const fc_node half = SIN(MUL(x.im, N(0.5)));
     const fc_node less = MUL(N(2), MUL(half, half));
-    const fc_node near = SUB(MUL(op1(g, FC_OP_expm1, x.re), COS(x.im)), less);
+    const fc_node near = SUB(MUL(fc_op1(g, FC_OP_expm1, x.re), COS(x.im)), less);
     const fc_node small = LT(ABS(x.re), N(1));
     return (fc_parts){WHERE(small, near, SUB(e.re, N(1))), e.im};
 }
@@ -233,8 +227,8 @@ typedef struct hyperbolic {
 
 static hyperbolic hyperbolic_of(fc_graph *g, fc_node x) {
     const scaled_exp e = exp_of(g, ABS(x));
-    const fc_node s = WHERE(e.large, SIGNED(e.e, x), op1(g, FC_OP_sinh, x));
-    const fc_node c = WHERE(e.large, e.e, op1(g, FC_OP_cosh, x));
+    const fc_node s = WHERE(e.large, SIGNED(e.e, x), fc_op1(g, FC_OP_sinh, x));
+    const fc_node c = WHERE(e.large, e.e, fc_op1(g, FC_OP_cosh, x));
     const fc_node half = WHERE(e.large, number(g, x, 0.5), number(g, x, 1));
     return (hyperbolic){s, c, MUL(e.f, half)};
 }
@@ -246,7 +240,7 @@ fc_parts fc_z_sinh(fc_graph *g, fc_parts x, fc_parts y) {
     const fc_node c = COS(x.im), s = SIN(x.im);
     const fc_node re = MUL(MUL(h.sinh, c), h.f), im = MUL(MUL(h.cosh, s), h.f);
     const fc_node flat = EQ(x.im, N(0)), fixed = OR(EQ(x.re, N(0)), ISINF(x.re));
-    const fc_node odd = AND(fixed, op1(g, FC_OP_logical_not, FINITE(x.im)));
+    const fc_node odd = AND(fixed, fc_op1(g, FC_OP_logical_not, FINITE(x.im)));
     return (fc_parts){WHERE(odd, x.re, WHERE(flat, MUL(h.sinh, h.f), re)), WHERE(flat, x.im, im)};
 }
 
@@ -257,7 +251,7 @@ fc_parts fc_z_cosh(fc_graph *g, fc_parts x, fc_parts y) {
     const fc_node c = COS(x.im), s = SIN(x.im);
     const fc_node re = MUL(MUL(h.cosh, c), h.f), im = MUL(MUL(h.sinh, s), h.f);
     const fc_node flat = EQ(x.im, N(0)), none = EQ(x.re, N(0));
-    const fc_node away = op1(g, FC_OP_logical_not, FINITE(x.im)), odd = AND(ISINF(x.re), away);
+    const fc_node away = fc_op1(g, FC_OP_logical_not, FINITE(x.im)), odd = AND(ISINF(x.re), away);
     const fc_node zero = MUL(SIGNED(N(0), x.re), SIGNED(N(1), x.im));
     return (fc_parts){WHERE(odd, ABS(x.re), WHERE(flat, MUL(h.cosh, h.f), re)),
                       WHERE(OR(flat, AND(none, away)), zero, im)};
@@ -276,10 +270,10 @@ fc_parts fc_z_cos(fc_graph *g, fc_parts x, fc_parts y) {
 static fc_parts tanh_f64(fc_graph *g, fc_parts x) {
     const fc_node large = GT(ABS(x.re), N(20)), a = WHERE(large, N(0), x.re);
     const fc_node s = SIN(x.im), c = COS(x.im), sc = MUL(s, c);
-    const fc_node sh = op1(g, FC_OP_sinh, a), t = op1(g, FC_OP_tanh, a);
+    const fc_node sh = fc_op1(g, FC_OP_sinh, a), t = fc_op1(g, FC_OP_tanh, a);
     const fc_node d = ADD(MUL(sh, sh), MUL(c, c));
     const fc_node far = MUL(MUL(N(4), sc), EXP(MUL(N(-2), ABS(x.re))));
-    const fc_node odd = op1(g, FC_OP_logical_not, FINITE(x.im));
+    const fc_node odd = fc_op1(g, FC_OP_logical_not, FINITE(x.im));
     const fc_node im =
         WHERE(large, WHERE(AND(ISINF(x.re), odd), SIGNED(N(0), x.im), far), DIV(sc, d));
     const fc_node one = WHERE(AND(odd, FINITE(x.re)), s, SIGNED(N(1), x.re));
@@ -303,23 +297,23 @@ fc_parts fc_z_tan(fc_graph *g, fc_parts x, fc_parts y) {
  * its difference from 1. */
 static fc_node log_size(fc_graph *g, fc_node d, fc_node u, fc_node y) {
     const fc_parts x = {u, y};
-    const fc_node m = op2(g, FC_OP_maximum, ABS(d), ABS(y));
+    const fc_node m = fc_op2(g, FC_OP_maximum, ABS(d), ABS(y));
     const fc_node big = GT(m, N(0x1p1000)), tiny = LT(m, N(0x1p-900));
     const fc_node by = WHERE(big, N(0x1p-3), WHERE(tiny, N(0x1p300), N(1)));
     const fc_node more = WHERE(big, N(3 * LN2), WHERE(tiny, N(-300 * LN2), N(0)));
-    const fc_node h = op2(g, FC_OP_hypot, MUL(d, by), MUL(y, by));
+    const fc_node h = fc_op2(g, FC_OP_hypot, MUL(d, by), MUL(y, by));
     const fc_node far = ADD(LOG(h), more);
     /* the parts in order: the square of the larger one less 1 as (m - 1) (m + 1) */
-    const fc_node of_d = GE(ABS(d), ABS(y)), n = op2(g, FC_OP_minimum, ABS(d), ABS(y));
+    const fc_node of_d = GE(ABS(d), ABS(y)), n = fc_op2(g, FC_OP_minimum, ABS(d), ABS(y));
     const fc_node less = WHERE(AND(of_d, GT(d, N(0))), u, SUB(m, N(1)));
     const fc_node off = ADD(MUL(less, ADD(m, N(1))), MUL(n, n));
-    const fc_node near = MUL(N(0.5), op1(g, FC_OP_log1p, off));
+    const fc_node near = MUL(N(0.5), fc_op1(g, FC_OP_log1p, off));
     return WHERE(AND(GT(h, N(0.5)), LT(h, N(2))), near, far);
 }
 
 static fc_parts log_f64(fc_graph *g, fc_parts x) {
     const fc_node re = log_size(g, x.re, SUB(x.re, N(1)), x.im);
-    return (fc_parts){re, op2(g, FC_OP_atan2, x.im, x.re)};
+    return (fc_parts){re, fc_op2(g, FC_OP_atan2, x.im, x.re)};
 }
 
 fc_parts fc_z_log(fc_graph *g, fc_parts x, fc_parts y) {
@@ -345,7 +339,7 @@ fc_parts fc_z_log10(fc_graph *g, fc_parts x, fc_parts y) {
 
 static fc_parts log1p_f64(fc_graph *g, fc_parts x) {
     const fc_node d = ADD(x.re, N(1)), re = log_size(g, d, x.re, x.im);
-    return (fc_parts){re, op2(g, FC_OP_atan2, x.im, d)};
+    return (fc_parts){re, fc_op2(g, FC_OP_atan2, x.im, d)};
 }
 fc_parts fc_z_log1p(fc_graph *g, fc_parts x, fc_parts y) {
     (void)y;
@@ -354,12 +348,12 @@ fc_parts fc_z_log1p(fc_graph *g, fc_parts x, fc_parts y) {
 
 /* t = sqrt((|x| + |z|)/2) is one part, |y|/(2t) the other. */
 static fc_parts sqrt_f64(fc_graph *g, fc_parts x) {
-    const fc_node m = op2(g, FC_OP_maximum, ABS(x.re), ABS(x.im));
+    const fc_node m = fc_op2(g, FC_OP_maximum, ABS(x.re), ABS(x.im));
     const fc_node big = GT(m, N(0x1p1000)), tiny = LT(m, N(0x1p-900));
     const fc_node by = WHERE(big, N(0x1p-4), WHERE(tiny, N(0x1p300), N(1)));
     const fc_node back = WHERE(big, N(0x1p2), WHERE(tiny, N(0x1p-150), N(1)));
     const fc_node ax = MUL(ABS(x.re), by), ay = MUL(ABS(x.im), by);
-    const fc_node h = op2(g, FC_OP_hypot, ax, ay), t = SQRT(MUL(N(0.5), ADD(ax, h)));
+    const fc_node h = fc_op2(g, FC_OP_hypot, ax, ay), t = SQRT(MUL(N(0.5), ADD(ax, h)));
     const fc_node r = WHERE(EQ(h, N(0)), ay, DIV(ay, ADD(t, t))), left = LT(x.re, N(0));
     const fc_node re = MUL(WHERE(left, r, t), back), im = MUL(WHERE(left, t, r), back);
     const fc_node high = ISINF(x.im);
@@ -400,9 +394,9 @@ static arcs arcs_of(fc_graph *g, fc_node ax, fc_node ay) {
     const fc_parts x = {ax, ay};
     const fc_node big = OR(GT(ax, N(1e8)), GT(ay, N(1e8))); /* one may be nan */
     const fc_node u = WHERE(big, N(1), ax), y = WHERE(big, N(1), ay), one = N(1), half = N(0.5);
-    const fc_node up = ADD(u, one), r = op2(g, FC_OP_hypot, up, y);
-    const fc_node down = SUB(u, one), s = op2(g, FC_OP_hypot, down, y);
-    const fc_node a = MUL(half, ADD(r, s)), b = DIV(u, a), left = op2(g, FC_OP_le, u, one);
+    const fc_node up = ADD(u, one), r = fc_op2(g, FC_OP_hypot, up, y);
+    const fc_node down = SUB(u, one), s = fc_op2(g, FC_OP_hypot, down, y);
+    const fc_node a = MUL(half, ADD(r, s)), b = DIV(u, a), left = fc_op2(g, FC_OP_le, u, one);
     const fc_node sum = ADD(r, up), away = ADD(s, ABS(down)), apx = ADD(a, u);
     /* a^2 - u^2 on the left of 1 as a product, on the right as a multiple of y^2 */
     const fc_node yy = DIV(MUL(y, y), sum);
@@ -410,9 +404,9 @@ static arcs arcs_of(fc_graph *g, fc_node ax, fc_node ay) {
     const fc_node root_right =
         MUL(y, SQRT(MUL(half, ADD(DIV(apx, sum), DIV(apx, WHERE(left, one, away))))));
     const fc_node root = WHERE(left, root_left, root_right);
-    const fc_node inner = op2(g, FC_OP_le, b, N(0.6417));
-    const fc_node asin = WHERE(inner, op1(g, FC_OP_asin, b), op2(g, FC_OP_atan2, u, root));
-    const fc_node acos = WHERE(inner, op1(g, FC_OP_acos, b), op2(g, FC_OP_atan2, root, u));
+    const fc_node inner = fc_op2(g, FC_OP_le, b, N(0.6417));
+    const fc_node asin = WHERE(inner, fc_op1(g, FC_OP_asin, b), fc_op2(g, FC_OP_atan2, u, root));
+    const fc_node acos = WHERE(inner, fc_op1(g, FC_OP_acos, b), fc_op2(g, FC_OP_atan2, root, u));
     /* a - 1, and sqrt(a^2 - 1) */
     const fc_node part = WHERE(EQ(away, N(0)), N(0), DIV(y, WHERE(EQ(away, N(0)), one, away)));
     const fc_node less_left = MUL(half, MUL(y, ADD(DIV(y, sum), part)));
@@ -420,17 +414,17 @@ static arcs arcs_of(fc_graph *g, fc_node ax, fc_node ay) {
     const fc_node inv = ADD(DIV(one, sum), DIV(one, WHERE(EQ(away, N(0)), one, away)));
     const fc_node reach = SQRT(MUL(MUL(half, inv), ADD(a, one)));
     const fc_node wide = WHERE(LT(u, one), MUL(y, reach), SQRT(MUL(less, ADD(a, one))));
-    const fc_node im = op1(g, FC_OP_log1p, ADD(less, wide));
+    const fc_node im = fc_op1(g, FC_OP_log1p, ADD(less, wide));
     /* far away asin is an angle, and the other part log |2z| */
-    const fc_node q = N(0.25), h = op2(g, FC_OP_hypot, MUL(q, ax), MUL(q, ay));
+    const fc_node q = N(0.25), h = fc_op2(g, FC_OP_hypot, MUL(q, ax), MUL(q, ay));
     const fc_node far = ADD(LOG(h), N(3 * LN2));
-    return (arcs){WHERE(big, op2(g, FC_OP_atan2, ax, ay), asin),
-                  WHERE(big, op2(g, FC_OP_atan2, ay, ax), acos), WHERE(big, far, im)};
+    return (arcs){WHERE(big, fc_op2(g, FC_OP_atan2, ax, ay), asin),
+                  WHERE(big, fc_op2(g, FC_OP_atan2, ay, ax), acos), WHERE(big, far, im)};
 }
 
 /* x + i nan with x = +-0: the part that does not depend on y is known. */
 static fc_node zero_beside_nan(fc_graph *g, fc_parts x) {
-    return AND(EQ(x.re, N(0)), op1(g, FC_OP_isnan, x.im));
+    return AND(EQ(x.re, N(0)), fc_op1(g, FC_OP_isnan, x.im));
 }
 
 static fc_parts asin_f64(fc_graph *g, fc_parts x) {
@@ -442,7 +436,7 @@ static fc_parts asin_f64(fc_graph *g, fc_parts x) {
 #define PI_2 1.5707963267948966
 static fc_parts acos_f64(fc_graph *g, fc_parts x) {
     const arcs a = arcs_of(g, ABS(x.re), ABS(x.im));
-    const fc_node left = op1(g, FC_OP_signbit, x.re);
+    const fc_node left = fc_op1(g, FC_OP_signbit, x.re);
     const fc_node angle = WHERE(left, SUB(N(2 * PI_2), a.acos), a.acos);
     const fc_node im = SIGNED(a.im, NEG(x.im));
     return (fc_parts){WHERE(zero_beside_nan(g, x), N(PI_2), angle), im};
@@ -460,20 +454,20 @@ static fc_parts asinh_f64(fc_graph *g, fc_parts x) {
 /* log1p(4x / ((1-x)^2 + y^2))/4 + i atan2(2y, (1-x)(1+x) - y^2)/2 */
 static fc_parts atanh_f64(fc_graph *g, fc_parts x) {
     const fc_node ax = ABS(x.re), ay = ABS(x.im), one = N(1), less = SUB(one, ax);
-    const fc_node big = GT(op2(g, FC_OP_maximum, ax, ay), N(1e150));
+    const fc_node big = GT(fc_op2(g, FC_OP_maximum, ax, ay), N(1e150));
     const fc_node u = WHERE(big, one, ax), v = WHERE(big, one, ay), rest = WHERE(big, N(0), less);
     const fc_node d = ADD(MUL(rest, rest), MUL(v, v));
     const fc_node near = AND(EQ(ax, one), LT(ay, N(1e-100)));
     const fc_node at = MUL(N(-0.5), LOG(MUL(N(0.5), ay)));
-    const fc_node log = MUL(N(0.25), op1(g, FC_OP_log1p, DIV(MUL(N(4), u), d)));
+    const fc_node log = MUL(N(0.25), fc_op1(g, FC_OP_log1p, DIV(MUL(N(4), u), d)));
     const fc_node size = WHERE(big, N(0), WHERE(near, at, log));
     const fc_node below = SUB(MUL(rest, ADD(one, u)), MUL(v, v));
-    const fc_node angle = MUL(N(0.5), op2(g, FC_OP_atan2, ADD(v, v), below));
+    const fc_node angle = MUL(N(0.5), fc_op2(g, FC_OP_atan2, ADD(v, v), below));
     const fc_node nan = ADD(x.re, x.im);
-    const fc_node any = op1(g, FC_OP_isnan, nan), high = ISINF(x.im);
+    const fc_node any = fc_op1(g, FC_OP_isnan, nan), high = ISINF(x.im);
     const fc_node away = OR(high, AND(big, FINITE(nan)));
     const fc_node wide =
-        OR(away, AND(ISINF(x.re), op1(g, FC_OP_logical_not, op1(g, FC_OP_isnan, x.im))));
+        OR(away, AND(ISINF(x.re), fc_op1(g, FC_OP_logical_not, fc_op1(g, FC_OP_isnan, x.im))));
     const fc_node im = WHERE(wide, N(PI_2), WHERE(any, nan, angle));
     const fc_node known = OR(OR(high, ISINF(x.re)), AND(any, EQ(x.re, N(0))));
     const fc_node re = WHERE(known, N(0), WHERE(any, nan, size));

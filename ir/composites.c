@@ -32,15 +32,6 @@ const fc_composite *fc_composite_by_name(const char *name) {
 /* ---- short forms -------------------------------------------------------------------------------
  */
 
-static fc_node op1(fc_graph *g, fc_op row, fc_node a) {
-    return fc_build_op(g, row, a, FC_NONODE, FC_NONODE);
-}
-static fc_node op2(fc_graph *g, fc_op row, fc_node a, fc_node b) {
-    return fc_build_op(g, row, a, b, FC_NONODE);
-}
-static fc_node where(fc_graph *g, fc_node c, fc_node a, fc_node b) {
-    return fc_build_op(g, FC_OP_where, c, a, b);
-}
 static fusec_dtype dtype_of(const fc_graph *g, fc_node n) {
     return (fusec_dtype)fc_at(g, n)->dtype;
 }
@@ -60,22 +51,22 @@ static fc_node in_float(fc_graph *g, fc_node x) {
 }
 
 void fc_build_divmod(fc_graph *g, const fc_node *x, fc_node *out) {
-    out[0] = op2(g, FC_OP_floordiv, x[0], x[1]);
-    out[1] = op2(g, FC_OP_mod, x[0], x[1]);
+    out[0] = fc_op2(g, FC_OP_floordiv, x[0], x[1]);
+    out[1] = fc_op2(g, FC_OP_mod, x[0], x[1]);
 }
 
 void fc_build_modf(fc_graph *g, const fc_node *x, fc_node *out) {
-    const fc_node a = in_float(g, x[0]), whole = op1(g, FC_OP_trunc, a);
+    const fc_node a = in_float(g, x[0]), whole = fc_op1(g, FC_OP_trunc, a);
     const fc_node rest =
-        where(g, op1(g, FC_OP_isinf, a), like(g, a, 0), op2(g, FC_OP_sub, a, whole));
-    out[0] = op2(g, FC_OP_copysign, rest, a);
+        fc_where(g, fc_op1(g, FC_OP_isinf, a), like(g, a, 0), fc_op2(g, FC_OP_sub, a, whole));
+    out[0] = fc_op2(g, FC_OP_copysign, rest, a);
     out[1] = whole;
 }
 
 void fc_build_frexp(fc_graph *g, const fc_node *x, fc_node *out) {
     const fc_node a = in_float(g, x[0]);
-    out[0] = op1(g, FC_OP_mantissa, a);
-    out[1] = fc_build_cast(g, op1(g, FC_OP_exponent, a), FUSEC_I32);
+    out[0] = fc_op1(g, FC_OP_mantissa, a);
+    out[1] = fc_build_cast(g, fc_op1(g, FC_OP_exponent, a), FUSEC_I32);
 }
 
 static fusec_dtype bits_of(fusec_dtype t) {
@@ -89,15 +80,18 @@ void fc_build_nextafter(fc_graph *g, const fc_node *x, fc_node *out) {
     if (!fc_usable(g, a) || !fc_usable(g, b)) return;
     const fusec_dtype t = dtype_of(g, a), i = bits_of(t);
     const fc_node zero = like(g, a, 0), one = fc_build_const(g, i, 1);
-    const fc_node away = op2(g, FC_OP_eq, op2(g, FC_OP_lt, a, b), op2(g, FC_OP_gt, a, zero));
+    const fc_node away =
+        fc_op2(g, FC_OP_eq, fc_op2(g, FC_OP_lt, a, b), fc_op2(g, FC_OP_gt, a, zero));
     const fc_node bits = fc_build_bitcast(g, a, i);
     const fc_node moved =
-        where(g, away, op2(g, FC_OP_add, bits, one), op2(g, FC_OP_sub, bits, one));
-    const fc_node least = op2(g, FC_OP_copysign, fc_build_bitcast(g, one, t), b);
-    const fc_node next = where(g, op2(g, FC_OP_eq, a, zero), least, fc_build_bitcast(g, moved, t));
-    const fc_node step = where(g, op2(g, FC_OP_eq, a, b), b, next);
-    const fc_node nan = op2(g, FC_OP_logical_or, op1(g, FC_OP_isnan, a), op1(g, FC_OP_isnan, b));
-    out[0] = where(g, nan, op2(g, FC_OP_add, a, b), step);
+        fc_where(g, away, fc_op2(g, FC_OP_add, bits, one), fc_op2(g, FC_OP_sub, bits, one));
+    const fc_node least = fc_op2(g, FC_OP_copysign, fc_build_bitcast(g, one, t), b);
+    const fc_node next =
+        fc_where(g, fc_op2(g, FC_OP_eq, a, zero), least, fc_build_bitcast(g, moved, t));
+    const fc_node step = fc_where(g, fc_op2(g, FC_OP_eq, a, b), b, next);
+    const fc_node nan =
+        fc_op2(g, FC_OP_logical_or, fc_op1(g, FC_OP_isnan, a), fc_op1(g, FC_OP_isnan, b));
+    out[0] = fc_where(g, nan, fc_op2(g, FC_OP_add, a, b), step);
 }
 
 /* The next number above |x|, less |x|; below the largest number it is the step before it. */
@@ -105,14 +99,15 @@ void fc_build_spacing(fc_graph *g, const fc_node *x, fc_node *out) {
     const fc_node a = in_float(g, x[0]);
     out[0] = FC_NONODE;
     if (!fc_usable(g, a)) return;
-    const fc_node size = op1(g, FC_OP_abs, a);
+    const fc_node size = fc_op1(g, FC_OP_abs, a);
     fc_node up, down;
     fc_build_nextafter(g, (fc_node[]){size, like(g, a, (double)INFINITY)}, &up);
     fc_build_nextafter(g, (fc_node[]){size, like(g, a, 0)}, &down);
-    const fc_node last = op1(g, FC_OP_isinf, up);
-    const fc_node gap = where(g, last, op2(g, FC_OP_sub, size, down), op2(g, FC_OP_sub, up, size));
-    const fc_node signed_gap = op2(g, FC_OP_copysign, gap, a);
-    out[0] = where(g, op1(g, FC_OP_isfinite, a), signed_gap, like(g, a, (double)NAN));
+    const fc_node last = fc_op1(g, FC_OP_isinf, up);
+    const fc_node gap =
+        fc_where(g, last, fc_op2(g, FC_OP_sub, size, down), fc_op2(g, FC_OP_sub, up, size));
+    const fc_node signed_gap = fc_op2(g, FC_OP_copysign, gap, a);
+    out[0] = fc_where(g, fc_op1(g, FC_OP_isfinite, a), signed_gap, like(g, a, (double)NAN));
 }
 
 /* ---- folds -------------------------------------------------------------------------------------
@@ -130,13 +125,13 @@ static fc_node wide(fc_graph *g, fc_node x, fusec_dtype *t) {
 fc_node fc_build_count_nonzero(fc_graph *g, fc_node x, const fc_axes *a, double p) {
     (void)p;
     if (!fc_usable(g, x)) return FC_NONODE;
-    const fc_node is = dtype_of(g, x) == FUSEC_BOOL ? x : op2(g, FC_OP_ne, x, like(g, x, 0));
+    const fc_node is = dtype_of(g, x) == FUSEC_BOOL ? x : fc_op2(g, FC_OP_ne, x, like(g, x, 0));
     return fold(g, FC_OP_sum, is, a);
 }
 
 fc_node fc_build_norm(fc_graph *g, fc_node x, const fc_axes *a, double ord) {
     fusec_dtype t;
-    const fc_node v = wide(g, x, &t), size = op1(g, FC_OP_abs, v);
+    const fc_node v = wide(g, x, &t), size = fc_op1(g, FC_OP_abs, v);
     fc_node r;
     if (isinf(ord))
         r = fold(g, ord > 0 ? FC_OP_max : FC_OP_min, size, a);
@@ -145,10 +140,10 @@ fc_node fc_build_norm(fc_graph *g, fc_node x, const fc_axes *a, double ord) {
     else if (ord == 1)
         r = fold(g, FC_OP_sum, size, a);
     else if (ord == 2)
-        r = op1(g, FC_OP_sqrt, fold(g, FC_OP_sum, op2(g, FC_OP_mul, v, v), a));
+        r = fc_op1(g, FC_OP_sqrt, fold(g, FC_OP_sum, fc_op2(g, FC_OP_mul, v, v), a));
     else {
-        const fc_node powers = op2(g, FC_OP_pow, size, like(g, v, ord));
-        r = op2(g, FC_OP_pow, fold(g, FC_OP_sum, powers, a), like(g, v, 1 / ord));
+        const fc_node powers = fc_op2(g, FC_OP_pow, size, like(g, v, ord));
+        r = fc_op2(g, FC_OP_pow, fold(g, FC_OP_sum, powers, a), like(g, v, 1 / ord));
     }
     return fc_usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
 }
@@ -157,14 +152,14 @@ fc_node fc_build_norm(fc_graph *g, fc_node x, const fc_axes *a, double ord) {
 static fc_node less_correction(fc_graph *g, fc_node n, fc_node v, double correction) {
     if (!fc_usable(g, v)) return FC_NONODE;
     const fc_node count = fc_build_cast(g, n, dtype_of(g, v));
-    const fc_node left = op2(g, FC_OP_sub, count, like(g, v, correction));
-    return op2(g, FC_OP_maximum, left, like(g, v, 0));
+    const fc_node left = fc_op2(g, FC_OP_sub, count, like(g, v, correction));
+    return fc_op2(g, FC_OP_maximum, left, like(g, v, 0));
 }
 
 /* How many elements are folded into one, as i64. Axes that do not exist are the fold's to report.
  */
 static fc_node count_of(fc_graph *g, fc_node v, const fc_axes *a) {
-    fc_node n = fc_build_const(g, FUSEC_I64, 1);
+    fc_node n = fc_i64(g, 1);
     if (!fc_usable(g, v)) return FC_NONODE;
     const int64_t rank = fc_rank(g, v);
     const int64_t axes = a->at ? (int64_t)a->n : rank;
@@ -172,13 +167,13 @@ static fc_node count_of(fc_graph *g, fc_node v, const fc_axes *a) {
         int64_t axis = a->at ? a->at[k] : k;
         if (axis < 0) axis += rank;
         if (axis < 0 || axis >= rank) continue;
-        n = op2(g, FC_OP_mul, n, fc_build_dim(g, fc_axis(g, v, (uint32_t)axis)));
+        n = fc_op2(g, FC_OP_mul, n, fc_build_dim(g, fc_axis(g, v, (uint32_t)axis)));
     }
     return n;
 }
 
 static fc_node root(fc_graph *g, fc_node var, fusec_dtype t) {
-    const fc_node r = op1(g, FC_OP_sqrt, var);
+    const fc_node r = fc_op1(g, FC_OP_sqrt, var);
     return fc_usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
 }
 
@@ -188,7 +183,8 @@ static fc_node variance(fc_graph *g, fc_node v, const fc_axes *a, double correct
     if (correction == 0 || !fc_usable(g, var)) return var;
     const fc_node n = count_of(g, v, a), left = less_correction(g, n, v, correction);
     if (!fc_usable(g, left)) return FC_NONODE;
-    return op2(g, FC_OP_div, op2(g, FC_OP_mul, var, fc_build_cast(g, n, dtype_of(g, v))), left);
+    return fc_op2(g, FC_OP_div, fc_op2(g, FC_OP_mul, var, fc_build_cast(g, n, dtype_of(g, v))),
+                  left);
 }
 
 fc_node fc_build_variance(fc_graph *g, fc_node x, const fc_axes *a, double correction) {
@@ -208,7 +204,7 @@ fc_node fc_build_deviation(fc_graph *g, fc_node x, const fc_axes *a, double corr
 
 static fc_node without_nan(fc_graph *g, fc_node x, double v) {
     if (!fc_usable(g, x) || !fc_is_float(dtype_of(g, x))) return x;
-    return where(g, op1(g, FC_OP_isnan, x), like(g, x, v), x);
+    return fc_where(g, fc_op1(g, FC_OP_isnan, x), like(g, x, v), x);
 }
 
 fc_node fc_build_nansum(fc_graph *g, fc_node x, const fc_axes *a, double p) {
@@ -225,7 +221,8 @@ static fc_node extreme(fc_graph *g, fc_op row, fc_node x, const fc_axes *a) {
     const double end = row == FC_OP_min ? (double)INFINITY : -(double)INFINITY;
     const fc_node r = fold(g, row, without_nan(g, x, end), a);
     if (!fc_usable(g, r) || !fc_is_float(dtype_of(g, x))) return r;
-    return where(g, fold(g, FC_OP_all, op1(g, FC_OP_isnan, x), a), like(g, r, (double)NAN), r);
+    return fc_where(g, fold(g, FC_OP_all, fc_op1(g, FC_OP_isnan, x), a), like(g, r, (double)NAN),
+                    r);
 }
 
 fc_node fc_build_nanmin(fc_graph *g, fc_node x, const fc_axes *a, double p) {
@@ -240,15 +237,15 @@ fc_node fc_build_nanmax(fc_graph *g, fc_node x, const fc_axes *a, double p) {
 
 /* How many are no nan, as i64. */
 static fc_node numbers(fc_graph *g, fc_node v, const fc_axes *a) {
-    const fc_node is = op2(g, FC_OP_eq, v, v);
+    const fc_node is = fc_op2(g, FC_OP_eq, v, v);
     return fc_usable(g, is) ? fold(g, FC_OP_sum, is, a) : FC_NONODE;
 }
 
 static fc_node mean(fc_graph *g, fc_node v, const fc_axes *a) {
     const fc_node n = numbers(g, v, a);
     if (!fc_usable(g, n)) return FC_NONODE;
-    return op2(g, FC_OP_div, fold(g, FC_OP_sum, without_nan(g, v, 0), a),
-               fc_build_cast(g, n, dtype_of(g, v)));
+    return fc_op2(g, FC_OP_div, fold(g, FC_OP_sum, without_nan(g, v, 0), a),
+                  fc_build_cast(g, n, dtype_of(g, v)));
 }
 
 fc_node fc_build_nanmean(fc_graph *g, fc_node x, const fc_axes *a, double p) {
@@ -260,11 +257,11 @@ fc_node fc_build_nanmean(fc_graph *g, fc_node x, const fc_axes *a, double p) {
 
 static fc_node nan_variance(fc_graph *g, fc_node v, const fc_axes *a, double correction) {
     const fc_axes all = {a->n, a->at, true};
-    const fc_node d = without_nan(g, op2(g, FC_OP_sub, v, mean(g, v, &all)), 0);
+    const fc_node d = without_nan(g, fc_op2(g, FC_OP_sub, v, mean(g, v, &all)), 0);
     const fc_node n = numbers(g, v, a);
     if (!fc_usable(g, d) || !fc_usable(g, n)) return FC_NONODE;
-    return op2(g, FC_OP_div, fold(g, FC_OP_sum, op2(g, FC_OP_mul, d, d), a),
-               less_correction(g, n, v, correction));
+    return fc_op2(g, FC_OP_div, fold(g, FC_OP_sum, fc_op2(g, FC_OP_mul, d, d), a),
+                  less_correction(g, n, v, correction));
 }
 
 fc_node fc_build_nanvar(fc_graph *g, fc_node x, const fc_axes *a, double correction) {

@@ -36,11 +36,11 @@ void fc_build_conj(fc_graph *g, const fc_node *x, fc_node *out) {
     if (!fc_usable(g, x[0]) || !fc_has_parts(g, x[0])) return;
     const fc_parts p = fc_complex_parts(g, x[0]);
     if (fc_is_real_pair(g, p)) return;
-    out[0] = fc_build_pair(g, p.re, fc_build_op(g, FC_OP_neg, p.im, FC_NONODE, FC_NONODE));
+    out[0] = fc_build_pair(g, p.re, fc_op1(g, FC_OP_neg, p.im));
 }
 
 void fc_build_angle(fc_graph *g, const fc_node *x, fc_node *out) {
     const fc_node a = in_float(g, x[0]);
     const fc_node re = fc_build_part(g, a, false), im = fc_build_part(g, a, true);
-    out[0] = fc_build_op(g, FC_OP_atan2, im, re, FC_NONODE);
+    out[0] = fc_op2(g, FC_OP_atan2, im, re);
 }

@@ -5,12 +5,6 @@
 
 #include "ir/composites.h"
 
-static fc_node op1(fc_graph *g, fc_op row, fc_node a) {
-    return fc_build_op(g, row, a, FC_NONODE, FC_NONODE);
-}
-static fc_node op2(fc_graph *g, fc_op row, fc_node a, fc_node b) {
-    return fc_build_op(g, row, a, b, FC_NONODE);
-}
 static fc_node num(fc_graph *g, double v) {
     return fc_build_number(g, FUSEC_F64, v);
 }
@@ -19,14 +13,14 @@ static fc_node num(fc_graph *g, double v) {
 static fc_node far(fc_graph *g, fc_node x) {
     static const double terms[] = {-1.0 / 12,  691.0 / 32760, -1.0 / 132, 1.0 / 240,
                                    -1.0 / 252, 1.0 / 120,     -1.0 / 12};
-    const fc_node inverse = op2(g, FC_OP_div, num(g, 1), x);
-    const fc_node square = op2(g, FC_OP_mul, inverse, inverse);
+    const fc_node inverse = fc_op2(g, FC_OP_div, num(g, 1), x);
+    const fc_node square = fc_op2(g, FC_OP_mul, inverse, inverse);
     fc_node sum = num(g, terms[0]);
     for (size_t k = 1; k < FC_COUNT(terms); k++)
-        sum = op2(g, FC_OP_add, op2(g, FC_OP_mul, sum, square), num(g, terms[k]));
+        sum = fc_op2(g, FC_OP_add, fc_op2(g, FC_OP_mul, sum, square), num(g, terms[k]));
     const fc_node head =
-        op2(g, FC_OP_sub, op1(g, FC_OP_log, x), op2(g, FC_OP_mul, inverse, num(g, 0.5)));
-    return op2(g, FC_OP_add, head, op2(g, FC_OP_mul, sum, square));
+        fc_op2(g, FC_OP_sub, fc_op1(g, FC_OP_log, x), fc_op2(g, FC_OP_mul, inverse, num(g, 0.5)));
+    return fc_op2(g, FC_OP_add, head, fc_op2(g, FC_OP_mul, sum, square));
 }
 
 /* psi(x) = psi(x + 1) - 1/x up to 8, and psi(1 - x) - pi/tan(pi x) below a half. */
@@ -36,22 +30,22 @@ void fc_build_digamma(fc_graph *g, const fc_node *operand, fc_node *out) {
     const fusec_dtype given = (fusec_dtype)fc_at(g, operand[0])->dtype,
                       t = fc_is_float(given) ? given : g->default_float;
     const fc_node x = fc_build_cast(g, operand[0], FUSEC_F64), one = num(g, 1), zero = num(g, 0);
-    const fc_node low = op2(g, FC_OP_lt, x, num(g, 0.5));
-    fc_node y = fc_build_op(g, FC_OP_where, low, op2(g, FC_OP_sub, one, x), x), less = zero;
+    const fc_node low = fc_op2(g, FC_OP_lt, x, num(g, 0.5));
+    fc_node y = fc_where(g, low, fc_op2(g, FC_OP_sub, one, x), x), less = zero;
     for (int k = 0; k < 8; k++) {
-        const fc_node near = op2(g, FC_OP_lt, y, num(g, 8));
-        const fc_node part = op2(g, FC_OP_div, one, y);
-        less = op2(g, FC_OP_add, less, fc_build_op(g, FC_OP_where, near, part, zero));
-        y = fc_build_op(g, FC_OP_where, near, op2(g, FC_OP_add, y, one), y);
+        const fc_node near = fc_op2(g, FC_OP_lt, y, num(g, 8));
+        const fc_node part = fc_op2(g, FC_OP_div, one, y);
+        less = fc_op2(g, FC_OP_add, less, fc_where(g, near, part, zero));
+        y = fc_where(g, near, fc_op2(g, FC_OP_add, y, one), y);
     }
-    const fc_node psi = op2(g, FC_OP_sub, far(g, y), less);
-    const fc_node whole = op1(g, FC_OP_round, x), rest = op2(g, FC_OP_sub, x, whole);
+    const fc_node psi = fc_op2(g, FC_OP_sub, far(g, y), less);
+    const fc_node whole = fc_op1(g, FC_OP_round, x), rest = fc_op2(g, FC_OP_sub, x, whole);
     const fc_node pi = num(g, 3.14159265358979323846);
-    const fc_node turn = op1(g, FC_OP_tan, op2(g, FC_OP_mul, pi, rest));
-    const fc_node mirrored = op2(g, FC_OP_sub, psi, op2(g, FC_OP_div, pi, turn));
+    const fc_node turn = fc_op1(g, FC_OP_tan, fc_op2(g, FC_OP_mul, pi, rest));
+    const fc_node mirrored = fc_op2(g, FC_OP_sub, psi, fc_op2(g, FC_OP_div, pi, turn));
     const fc_node pole =
-        op2(g, FC_OP_logical_and, op2(g, FC_OP_eq, x, whole), op2(g, FC_OP_lt, x, zero));
-    fc_node r = fc_build_op(g, FC_OP_where, low, mirrored, psi);
-    r = fc_build_op(g, FC_OP_where, pole, num(g, (double)NAN), r);
+        fc_op2(g, FC_OP_logical_and, fc_op2(g, FC_OP_eq, x, whole), fc_op2(g, FC_OP_lt, x, zero));
+    fc_node r = fc_where(g, low, mirrored, psi);
+    r = fc_where(g, pole, num(g, (double)NAN), r);
     if (r != FC_NONODE) *out = fc_build_cast(g, r, t);
 }

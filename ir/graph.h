@@ -280,6 +280,9 @@ fc_node fc_build_input(fc_graph *g, const char *name, fusec_dtype t, uint32_t ra
                        const fc_dim *shape);
 void fc_build_output(fc_graph *g, const char *name, fc_node n);
 fc_node fc_build_const(fc_graph *g, fusec_dtype t, uint64_t bits); /* rank 0 */
+static inline fc_node fc_i64(fc_graph *g, int64_t v) {
+    return fc_build_const(g, FUSEC_I64, (uint64_t)v);
+}
 fc_node fc_build_number(fc_graph *g, fusec_dtype t,
                         double v);           /* rank 0, converted as a cast does */
 fc_node fc_build_dim(fc_graph *g, fc_dim d); /* i64, rank 0 */
@@ -317,6 +320,15 @@ bool fc_build_custom(fc_graph *g, uint32_t nresults, const fc_node *y, const fc_
 /* Elementwise: broadcasts the operands, checks the rule. Mixed dtypes are FUSEC_DTYPE_MISMATCH;
  * FLOAT rows cast integers to the default float. */
 fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c);
+static inline fc_node fc_op1(fc_graph *g, fc_op op, fc_node a) {
+    return fc_build_op(g, op, a, FC_NONODE, FC_NONODE);
+}
+static inline fc_node fc_op2(fc_graph *g, fc_op op, fc_node a, fc_node b) {
+    return fc_build_op(g, op, a, b, FC_NONODE);
+}
+static inline fc_node fc_where(fc_graph *g, fc_node condition, fc_node a, fc_node b) {
+    return fc_build_op(g, FC_OP_where, condition, a, b);
+}
 
 /* Reduction over `naxes` axes (negative counts from the end; naxes 0 with axes NULL = all). */
 fc_node fc_build_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const int64_t *axes,

@@ -158,8 +158,7 @@ static fc_node next_condition(taking *t, fc_graph *b, const fc_loop_view *v) {
         else if (fc_hole_number(i))
             map[n] = t->body_map[v->next[fc_hole_number(i) - 1]];
         else
-            map[n] = fc_build_op(b, FC_OP_add, t->body_map[n], fc_build_const(b, FUSEC_I64, 1),
-                                 FC_NONODE);
+            map[n] = fc_op2(b, FC_OP_add, t->body_map[n], fc_build_const(b, FUSEC_I64, 1));
     }
     const fc_node r = b->error.code ? FC_NONODE : map[v->condition];
     fc_free(g->alloc, map);

@@ -215,12 +215,12 @@ static fc_node unit_cotangents(fc_graph *g, fc_node y) {
         for (uint32_t k = 0; k < 2 * rank; k++) row[k] = column[k] = one;
         row[rank + i] = column[i] = fc_axis(g, y, i);
         const fc_node at = fc_build_iota(g, fc_axis(g, y, i));
-        const fc_node same = fc_build_op(g, FC_OP_eq, fc_build_reshape(g, at, 2 * rank, row),
-                                         fc_build_reshape(g, at, 2 * rank, column), FC_NONODE);
-        all = i ? fc_build_op(g, FC_OP_logical_and, all, same, FC_NONODE) : same;
+        const fc_node same = fc_op2(g, FC_OP_eq, fc_build_reshape(g, at, 2 * rank, row),
+                                    fc_build_reshape(g, at, 2 * rank, column));
+        all = i ? fc_op2(g, FC_OP_logical_and, all, same) : same;
     }
     const fusec_dtype t = (fusec_dtype)fc_at(g, y)->dtype;
-    return fc_build_op(g, FC_OP_where, all, fc_build_number(g, t, 1), fc_build_number(g, t, 0));
+    return fc_where(g, all, fc_build_number(g, t, 1), fc_build_number(g, t, 0));
 }
 
 fc_node fc_jacobian(fc_graph *g, fc_node y, fc_node x) {

@@ -19,11 +19,8 @@ fc_node fc_g_custom_first(const fc_graph *g, const fc_custom *r) {
 /* The shares of the arguments for these cotangents of the results. */
 void fc_g_custom_reverse(fc_grad_ctx *c, fc_node n, const fc_custom *r, const fc_node *arrives,
                          fc_node *share) {
-    const fc_substitution s = {.n = r->nresults,
-                               .nroots = r->nargs,
-                               .from = r->seed,
-                               .to = arrives,
-                               .root = r->dx};
+    const fc_substitution s = {
+        .n = r->nresults, .nroots = r->nargs, .from = r->seed, .to = arrives, .root = r->dx};
     for (uint32_t i = 0; i < r->nargs; i++) share[i] = FC_NONODE;
     if (c->nlead)
         fc_g_fail(c, n, "jacobian() does not go through a rule of its own; take vjp()");
@@ -38,7 +35,7 @@ fc_node fc_g_custom_forward(fc_grad_ctx *c, const fc_custom *r, uint32_t i, cons
     for (uint32_t a = 0; a < r->nargs && !g->error.code; a++) {
         if (t[a] == FC_NONODE || r->dx[a] == FC_NONODE) continue;
         if (!fc_vjp(g, r->dx[a], t[a], 1, &r->seed[i], &share)) break;
-        sum = sum == FC_NONODE ? share : fc_build_op(g, FC_OP_add, sum, share, FC_NONODE);
+        sum = sum == FC_NONODE ? share : fc_op2(g, FC_OP_add, sum, share);
     }
     return sum;
 }

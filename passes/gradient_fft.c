@@ -16,15 +16,12 @@ static fc_node weighted(fc_graph *g, fc_node z, fc_dim n, double both) {
     const fusec_dtype t = fc_part_dtype((fusec_dtype)fc_at(g, z)->dtype);
     const fc_node k = fc_build_iota(g, fc_axis(g, z, fc_rank(g, z) - 1));
     const fc_node zero = fc_build_number(g, FUSEC_I64, 0), two = fc_build_number(g, FUSEC_I64, 2);
-    const fc_node twice = fc_build_op(g, FC_OP_mul, k, two, FC_NONODE);
-    const fc_node alone =
-        fc_build_op(g, FC_OP_logical_or, fc_build_op(g, FC_OP_eq, k, zero, FC_NONODE),
-                    fc_build_op(g, FC_OP_eq, twice, fc_build_dim(g, n), FC_NONODE), FC_NONODE);
-    const fc_node c =
-        fc_build_op(g, FC_OP_where, alone, fc_build_number(g, t, 1), fc_build_number(g, t, both));
+    const fc_node twice = fc_op2(g, FC_OP_mul, k, two);
+    const fc_node alone = fc_op2(g, FC_OP_logical_or, fc_op2(g, FC_OP_eq, k, zero),
+                                 fc_op2(g, FC_OP_eq, twice, fc_build_dim(g, n)));
+    const fc_node c = fc_where(g, alone, fc_build_number(g, t, 1), fc_build_number(g, t, both));
     const fc_parts p = fc_full_parts(g, z);
-    return fc_build_pair(g, fc_build_op(g, FC_OP_mul, p.re, c, FC_NONODE),
-                         fc_build_op(g, FC_OP_mul, p.im, c, FC_NONODE));
+    return fc_build_pair(g, fc_op2(g, FC_OP_mul, p.re, c), fc_op2(g, FC_OP_mul, p.im, c));
 }
 
 static fc_dim length(const fc_graph *g, fc_node n) {

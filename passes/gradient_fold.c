@@ -34,10 +34,6 @@ typedef struct folding {
     fc_node next[MOST];                 /* f(u, e) */
 } folding;
 
-static fc_node op2(fc_graph *g, fc_op op, fc_node a, fc_node b) {
-    return fc_build_op(g, op, a, b, FC_NONODE);
-}
-
 /* ---- what is folded -------------------------------------------------------------------------- */
 
 static fc_op row_of(fc_op red) {
@@ -58,7 +54,7 @@ static void look_at_row(folding *f) {
                                   s.op == FC_OP_prod  ? 1
                                   : s.op == FC_OP_min ? INFINITY
                                                       : -INFINITY);
-    f->body[0] = op2(g, row_of(s.op), fc_build_slot(g, t, 0), fc_build_slot(g, t, MOST));
+    f->body[0] = fc_op2(g, row_of(s.op), fc_build_slot(g, t, 0), fc_build_slot(g, t, MOST));
 }
 
 static void look(folding *f) {
@@ -159,8 +155,8 @@ static fc_node shifted(fc_graph *g, fc_node a, uint32_t axis, int64_t by, fc_nod
     for (uint32_t i = 0; i < rank; i++) along[i] = fc_dim_const(&g->dims, 1);
     along[axis] = shape[axis];
     const fc_node at = fc_build_reshape(g, fc_build_iota(g, shape[axis]), rank, along);
-    const fc_node first = op2(g, FC_OP_eq, at, fc_build_const(g, FUSEC_I64, 0));
-    return fc_build_op(g, FC_OP_where, first, fill, r);
+    const fc_node first = fc_op2(g, FC_OP_eq, at, fc_i64(g, 0));
+    return fc_where(g, first, fill, r);
 }
 
 /* Scans of all values of the record. */
@@ -273,11 +269,11 @@ typedef struct recurrence {
 } recurrence;
 
 static fc_node plus(fc_graph *g, fc_node a, fc_node b) {
-    return a == FC_NONODE ? b : b == FC_NONODE ? a : op2(g, FC_OP_add, a, b);
+    return a == FC_NONODE ? b : b == FC_NONODE ? a : fc_op2(g, FC_OP_add, a, b);
 }
 
 static fc_node times(fc_graph *g, fc_node a, fc_node b) {
-    return a == FC_NONODE || b == FC_NONODE ? FC_NONODE : op2(g, FC_OP_mul, a, b);
+    return a == FC_NONODE || b == FC_NONODE ? FC_NONODE : fc_op2(g, FC_OP_mul, a, b);
 }
 
 /* A value in the shape of all: the elements', behind the leading axes. */
@@ -335,9 +331,9 @@ static void solve_two(folding *f, recurrence *r, const uint32_t k[2]) {
     for (uint32_t i = 0; i < 6; i++) { /* the later matrix by the earlier record */
         const uint32_t row = i < 4 ? i / 2 : i - 4, column = i < 4 ? i % 2 : 4;
         const fc_node x = early[column], y = early[i < 4 ? column + 2 : 5];
-        body[i] = op2(g, FC_OP_add, op2(g, FC_OP_mul, late[2 * row], x),
-                      op2(g, FC_OP_mul, late[2 * row + 1], y));
-        if (i >= 4) body[i] = op2(g, FC_OP_add, body[i], late[i]);
+        body[i] = fc_op2(g, FC_OP_add, fc_op2(g, FC_OP_mul, late[2 * row], x),
+                         fc_op2(g, FC_OP_mul, late[2 * row + 1], y));
+        if (i >= 4) body[i] = fc_op2(g, FC_OP_add, body[i], late[i]);
     }
     const fc_fold_args a = {.what = "scan",
                             .n = 6,

@@ -260,10 +260,10 @@ static fc_node value_of(view *v, const affine *a) {
     fc_node r = fc_build_dim(g, a->start);
     for (uint32_t i = 0; i < v->built; i++) {
         if (!a->step[i]) continue;
-        const fc_node by = fc_build_const(g, FUSEC_I64, (uint64_t)a->step[i]);
+        const fc_node by = fc_i64(g, a->step[i]);
         const fc_node p = positions(v, i);
-        const fc_node term = a->step[i] == 1 ? p : fc_build_op(g, FC_OP_mul, p, by, FC_NONODE);
-        r = fc_build_op(g, FC_OP_add, term, r, FC_NONODE);
+        const fc_node term = a->step[i] == 1 ? p : fc_op2(g, FC_OP_mul, p, by);
+        r = fc_op2(g, FC_OP_add, term, r);
     }
     return r;
 }
@@ -274,7 +274,7 @@ static fc_node value_of(view *v, const affine *a) {
 static fc_node keep_where(fc_graph *g, fc_node condition, fc_node a) {
     if (a == FC_NONODE) return a;
     const fc_node none = fc_build_number(g, (fusec_dtype)fc_at(g, a)->dtype, 0);
-    return fc_build_op(g, FC_OP_where, condition, a, none);
+    return fc_where(g, condition, a, none);
 }
 
 /* a at the solved places; strided main axes stay what they are, at the place of their operand axis.
@@ -314,11 +314,10 @@ static fc_node read_solved(view *v, fc_node a, const affine *solved) {
 static fc_node read_strided(view *v, fc_node a, uint32_t k, const affine *remainder) {
     fc_graph *g = v->c->g;
     const int64_t step = v->step[k][v->main[k]];
-    const fc_node by = fc_build_const(g, FUSEC_I64, (uint64_t)step), r = value_of(v, remainder);
-    const fc_node at = fc_build_op(g, FC_OP_floordiv, r, by, FC_NONODE);
-    const fc_node rest = fc_build_op(g, FC_OP_mod, r, by, FC_NONODE);
-    const fc_node whole =
-        fc_build_op(g, FC_OP_eq, rest, fc_build_const(g, FUSEC_I64, 0), FC_NONODE);
+    const fc_node by = fc_i64(g, step), r = value_of(v, remainder);
+    const fc_node at = fc_op2(g, FC_OP_floordiv, r, by);
+    const fc_node rest = fc_op2(g, FC_OP_mod, r, by);
+    const fc_node whole = fc_op2(g, FC_OP_eq, rest, fc_i64(g, 0));
     return keep_where(g, whole, fc_build_take(g, a, at, v->c->nlead + k));
 }
 
@@ -333,17 +332,14 @@ static fc_node share(view *v, fc_node a, const image *const *m) {
         }
     a = read_solved(v, a, solved);
     for (uint32_t k = 0; k < v->ra && a != FC_NONODE; k++) {
-        const fc_node zero = fc_build_const(g, FUSEC_I64, 0), q = positions(v, k);
+        const fc_node zero = fc_i64(g, 0), q = positions(v, k);
         if (is_strided(v, k)) a = read_strided(v, a, k, &solved[k]);
         if (v->main[k] < 0)
-            a = keep_where(g, fc_build_op(g, FC_OP_eq, value_of(v, &solved[k]), zero, FC_NONODE),
-                           a);
+            a = keep_where(g, fc_op2(g, FC_OP_eq, value_of(v, &solved[k]), zero), a);
         if (m[k]->only != FC_DIM_NONE)
-            a = keep_where(g, fc_build_op(g, FC_OP_eq, q, fc_build_dim(g, m[k]->only), FC_NONODE),
-                           a);
+            a = keep_where(g, fc_op2(g, FC_OP_eq, q, fc_build_dim(g, m[k]->only)), a);
         if (m[k]->never != FC_DIM_NONE)
-            a = keep_where(g, fc_build_op(g, FC_OP_ne, q, fc_build_dim(g, m[k]->never), FC_NONODE),
-                           a);
+            a = keep_where(g, fc_op2(g, FC_OP_ne, q, fc_build_dim(g, m[k]->never)), a);
     }
     return a;
 }
@@ -371,7 +367,7 @@ fc_node fc_g_index_reverse(fc_grad_ctx *c, fc_node n, fc_node a) {
     for (bool more = true; more && !g->error.code;) {
         for (uint32_t k = 0; k < v.ra; k++) m[k] = &v.images[k][at[k]];
         const fc_node s = share(&v, a, m);
-        sum = sum == FC_NONODE ? s : fc_build_op(g, FC_OP_add, sum, s, FC_NONODE);
+        sum = sum == FC_NONODE ? s : fc_op2(g, FC_OP_add, sum, s);
         more = false; /* the next combination of images, like the digits of a number */
         for (uint32_t k = 0; k < v.ra && !more; k++) {
             more = ++at[k] < v.nimages[k];
@@ -414,9 +410,9 @@ fc_node fc_g_take_reverse(fc_grad_ctx *c, fc_node n, fc_node a) {
     const fc_node place = fc_build_reshape(g, fc_build_iota(g, shape[axis]), rank, line);
     for (int64_t k = 0; k < count; k++) {
         const fc_node at = one_of(g, i.src[1], 0, axis, k);
-        const fc_node here = fc_build_op(g, FC_OP_eq, place, at, FC_NONODE);
+        const fc_node here = fc_op2(g, FC_OP_eq, place, at);
         const fc_node v = keep_where(g, here, one_of(g, a, c->nlead, axis, k));
-        sum = k ? fc_build_op(g, FC_OP_add, sum, v, FC_NONODE) : v;
+        sum = k ? fc_op2(g, FC_OP_add, sum, v) : v;
     }
     return sum;
 }

@@ -340,10 +340,6 @@ static bool collect_rounds(rounding *r, const bool *read, fc_node *path) {
     return true;
 }
 
-static fc_node op2(fc_graph *g, fc_op op, fc_node a, fc_node b) {
-    return fc_build_op(g, op, a, b, FC_NONODE);
-}
-
 /* Element `at` of an axis. */
 static fc_node element(fc_graph *g, fc_node a, fc_node at, uint32_t axis) {
     if (!fc_usable(g, a)) return FC_NONODE;
@@ -368,9 +364,9 @@ static void stand_ins(rounding *r, const bool *read, const fc_node *path, fc_nod
                       standing *s) {
     looping *l = &r->l;
     fc_graph *g = l->c->g;
-    const fc_node one = fc_build_const(g, FUSEC_I64, 1);
-    const fc_node round = op2(g, FC_OP_sub, op2(g, FC_OP_sub, l->o.v.end, one), counter);
-    stand_in(l, s, l->o.counter, op2(g, FC_OP_add, round, l->o.v.first));
+    const fc_node one = fc_i64(g, 1);
+    const fc_node round = fc_op2(g, FC_OP_sub, fc_op2(g, FC_OP_sub, l->o.v.end, one), counter);
+    stand_in(l, s, l->o.counter, fc_op2(g, FC_OP_add, round, l->o.v.first));
     for (uint32_t i = 0; i < l->n; i++)
         if (read[i]) stand_in(l, s, l->o.hole[i], element(g, path[i], round, 0));
     for (uint32_t i = 0; i < l->ncollected; i++)
@@ -422,7 +418,7 @@ static bool build_rounds(rounding *r, const fc_node *root, building *b, bool *an
         const fc_node x = l->outside.at[i], v = *root++;
         if (v == FC_NONODE) continue;
         const fc_node sum = hole_for(c, x);
-        carry(b, whole(c, FC_NONODE, x), sum, op2(g, FC_OP_add, sum, whole(c, v, x)));
+        carry(b, whole(c, FC_NONODE, x), sum, fc_op2(g, FC_OP_add, sum, whole(c, v, x)));
     }
     const size_t nread = r->reads.len;
     for (size_t i = 0; i < nread; i++) {

@@ -91,7 +91,7 @@ static fc_node times(const reduction *s, fc_node v, fc_node factor) {
 static fc_node deviation(const reduction *s) {
     fc_graph *g = s->c->g;
     const fc_node mean = fc_build_reduce(g, FC_OP_mean, s->x, s->naxes, s->axes, true);
-    return fc_build_op(g, FC_OP_sub, s->x, mean, FC_NONODE);
+    return fc_op2(g, FC_OP_sub, s->x, mean);
 }
 
 /* What belongs to the result and multiplies deviations: 2/n for var; 1/(n std) for std, and 0 for
@@ -103,14 +103,14 @@ static fc_node deviation_scale(const reduction *s, fc_node v) {
         const fc_node twice = fc_g_op(s->c, FC_OP_mul, v, number(s, 2));
         return fc_g_op(s->c, FC_OP_div, twice, n);
     }
-    const fc_node none = number(s, 0), equal = fc_build_op(g, FC_OP_eq, s->r, none, FC_NONODE);
+    const fc_node none = number(s, 0), equal = fc_op2(g, FC_OP_eq, s->r, none);
     const fc_node scaled = fc_g_op(s->c, FC_OP_div, v, fc_g_op(s->c, FC_OP_mul, s->r, n));
-    return fc_build_op(g, FC_OP_where, equal, none, scaled);
+    return fc_where(g, equal, none, scaled);
 }
 
 /* The elements that are the smallest or largest. */
 static fc_node is_extreme(const reduction *s) {
-    return fc_build_op(s->c->g, FC_OP_eq, s->x, kept_axes(s, s->r), FC_NONODE);
+    return fc_op2(s->c->g, FC_OP_eq, s->x, kept_axes(s, s->r));
 }
 
 /* They share equally. */
@@ -122,7 +122,7 @@ static fc_node per_extreme(const reduction *s, fc_node v) {
 }
 
 static fc_node choose(const reduction *s, fc_node which, fc_node v) {
-    return fc_build_op(s->c->g, FC_OP_where, which, v, number(s, 0));
+    return fc_where(s->c->g, which, v, number(s, 0));
 }
 
 /* The product of the other elements: of those before times those behind along each axis, where the
@@ -135,8 +135,8 @@ static fc_node product_of_others(const reduction *s) {
         const int64_t axis = s->axes[k];
         const fc_node before = fc_build_scan(g, FC_OP_prod, x, axis, true, false);
         const fc_node behind = fc_build_scan(g, FC_OP_prod, x, axis, true, true);
-        const fc_node others = fc_build_op(g, FC_OP_mul, before, behind, FC_NONODE);
-        all = k ? fc_build_op(g, FC_OP_mul, all, others, FC_NONODE) : others;
+        const fc_node others = fc_op2(g, FC_OP_mul, before, behind);
+        all = k ? fc_op2(g, FC_OP_mul, all, others) : others;
         x = fc_build_reduce(g, FC_OP_prod, x, 1, &axis, true);
     }
     return all;

@@ -25,7 +25,7 @@ static bool is_number(const fc_graph *g, fc_node n, double v) {
 fc_node fc_g_op(fc_grad_ctx *c, fc_op op, fc_node a, fc_node b) {
     if (op == FC_OP_mul && is_number(c->g, a, 1)) return b;
     if ((op == FC_OP_mul || op == FC_OP_div) && is_number(c->g, b, 1)) return a;
-    return fc_build_op(c->g, op, a, b, FC_NONODE);
+    return fc_op2(c->g, op, a, b);
 }
 
 fc_node fc_g_guard(fc_grad_ctx *c, fc_node a, fc_node v) {
@@ -33,7 +33,7 @@ fc_node fc_g_guard(fc_grad_ctx *c, fc_node a, fc_node v) {
     if (v == FC_NONODE || (fc_g_is_const(g, a) && !is_number(g, a, 0))) return v;
     const fusec_dtype t = (fusec_dtype)fc_at(g, a)->dtype;
     const fc_node none = fc_build_number(g, t, 0);
-    return fc_build_op(g, FC_OP_where, fc_build_op(g, FC_OP_eq, a, none, FC_NONODE), none, v);
+    return fc_where(g, fc_op2(g, FC_OP_eq, a, none), none, v);
 }
 
 uint32_t fc_g_shape(const fc_graph *g, fc_node n, fc_dim *shape) {

@@ -6,10 +6,6 @@
  * set, the last one gets all. A largest or smallest value shares it with all that are equal. */
 #include "passes/gradient_impl.h"
 
-static fc_node op2(fc_graph *g, fc_op op, fc_node a, fc_node b) {
-    return fc_build_op(g, op, a, b, FC_NONODE);
-}
-
 static fc_node zero_of(fc_graph *g, fc_node n) {
     return fc_build_number(g, (fusec_dtype)fc_at(g, n)->dtype, 0);
 }
@@ -62,17 +58,17 @@ static chosen who_is_set(fc_grad_ctx *c, const fc_ninfo *n) {
     fc_dim shape[FC_MAX_RANK];
     const uint32_t rank = fc_g_shape(g, n->src[1], shape), lead = rank - fc_list_len(g, n->shape);
     const fc_node at = fc_build_positions(g, rank, shape, lead, fc_scatter_of(n).axis);
-    const fc_node none = everywhere(c, n, fc_build_const(g, FUSEC_I64, UINT64_MAX));
+    const fc_node none = everywhere(c, n, fc_i64(g, -1));
     const fc_node last = scatter_like(g, n, none, at, FC_OP_max);
     const fc_node there = read_there(c, n, last, false);
-    return (chosen){op2(g, FC_OP_lt, last, fc_build_const(g, FUSEC_I64, 0)),
-                    op2(g, FC_OP_eq, there, at), FC_NONODE};
+    return (chosen){fc_op2(g, FC_OP_lt, last, fc_i64(g, 0)), fc_op2(g, FC_OP_eq, there, at),
+                    FC_NONODE};
 }
 
 static chosen who_is_best(fc_grad_ctx *c, fc_node id, const fc_ninfo *n) {
     fc_graph *g = c->g;
-    chosen r = {.base = op2(g, FC_OP_eq, n->src[0], id)};
-    r.value = op2(g, FC_OP_eq, n->src[2], read_there(c, n, id, false));
+    chosen r = {.base = fc_op2(g, FC_OP_eq, n->src[0], id)};
+    r.value = fc_op2(g, FC_OP_eq, n->src[2], read_there(c, n, id, false));
     r.count = scatter_like(g, n, fc_build_cast(g, r.base, FUSEC_I64),
                            fc_build_cast(g, r.value, FUSEC_I64), FC_OP_sum);
     r.count = fc_build_cast(g, r.count, (fusec_dtype)n->dtype);
@@ -96,9 +92,9 @@ fc_node fc_g_scatter_reverse(fc_grad_ctx *c, fc_node id, int k, fc_node a, bool 
     if (fc_scatter_of(&n).op == FC_OP_sum) return k ? read_there(c, &n, a, true) : a;
     *chooses = true;
     const chosen w = who(c, id, &n);
-    if (w.count != FC_NONODE) a = op2(g, FC_OP_div, a, w.count);
+    if (w.count != FC_NONODE) a = fc_op2(g, FC_OP_div, a, w.count);
     if (k) a = read_there(c, &n, a, true);
-    return a == FC_NONODE ? a : fc_build_op(g, FC_OP_where, k ? w.value : w.base, a, zero_of(g, a));
+    return a == FC_NONODE ? a : fc_where(g, k ? w.value : w.base, a, zero_of(g, a));
 }
 
 fc_node fc_g_scatter_forward(fc_grad_ctx *c, fc_node id, fc_node base, fc_node value) {
@@ -113,9 +109,9 @@ fc_node fc_g_scatter_forward(fc_grad_ctx *c, fc_node id, fc_node base, fc_node v
     value = fc_g_spread(c, value == FC_NONODE ? zero : value, rank, shape);
     if (s.op == FC_OP_sum || s.op == FC_OP_NONE) return scatter_like(g, &n, base, value, s.op);
     const chosen w = who(c, id, &n);
-    base = fc_build_op(g, FC_OP_where, w.base, base, zero);
-    value = fc_build_op(g, FC_OP_where, w.value, value, zero);
-    return op2(g, FC_OP_div, scatter_like(g, &n, base, value, FC_OP_sum), w.count);
+    base = fc_where(g, w.base, base, zero);
+    value = fc_where(g, w.value, value, zero);
+    return fc_op2(g, FC_OP_div, scatter_like(g, &n, base, value, FC_OP_sum), w.count);
 }
 
 /* Element q of an array that was read at many places gets the sum of what arrives at them. */

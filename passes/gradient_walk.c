@@ -175,8 +175,7 @@ void fc_gw_add_share(fc_grad_walk *w, fc_node n, fc_node v, bool marked) {
     v = shaped_as(&w->c, v, n);
     if (v == FC_NONODE) return;
     w->marked[n] |= marked;
-    w->value[n] =
-        w->value[n] == FC_NONODE ? v : fc_build_op(w->c.g, FC_OP_add, w->value[n], v, FC_NONODE);
+    w->value[n] = w->value[n] == FC_NONODE ? v : fc_op2(w->c.g, FC_OP_add, w->value[n], v);
 }
 
 /* ---- reverse --------------------------------------------------------------------------------- */
@@ -396,7 +395,7 @@ static fc_node forward_where(fc_grad_walk *w, const fc_ninfo *i) {
         t[k] = w->value[i->src[k + 1]];
         if (t[k] == FC_NONODE) t[k] = fc_build_number(g, (fusec_dtype)i->dtype, 0);
     }
-    return fc_build_op(g, FC_OP_where, i->src[0], t[0], t[1]);
+    return fc_where(g, i->src[0], t[0], t[1]);
 }
 
 static void forward_custom(fc_grad_walk *w, fc_node n, fc_custom r) {

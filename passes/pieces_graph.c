@@ -170,7 +170,7 @@ static const char too_large[] = "a size is too large";
 static fc_node elements_before(const fc_piece_maker *m, const fc_part *part) {
     fc_node n = m->begin;
     for (uint32_t k = 0; k < part->ninner; k++)
-        n = fc_build_op(m->g, FC_OP_mul, n, fc_build_dim(m->g, (fc_dim)part->inner[k]), FC_NONODE);
+        n = fc_op2(m->g, FC_OP_mul, n, fc_build_dim(m->g, (fc_dim)part->inner[k]));
     return n;
 }
 
@@ -210,7 +210,7 @@ static fc_node component(const fc_piece_maker *m, const fc_part *part, unsigned 
     const fc_node r =
         fc_build_reduce(g, part->row[k], x, fc_list_len(src, axes), fc_list_at(src, axes), false);
     if (fc_ops[part->row[k]].rule != FC_RULE_INDEX) return r;
-    return fc_build_op(g, FC_OP_add, r, elements_before(m, part), FC_NONODE);
+    return fc_op2(g, FC_OP_add, r, elements_before(m, part));
 }
 
 /* ---- accumulators of its leaves -------------------------------------------------------------- */
@@ -245,14 +245,13 @@ static fc_node flat(const fc_piece_maker *m, const fc_part *part, fc_node x, fc_
 static fc_node placed(const fc_piece_maker *m, const fc_part *part, fc_node r, fc_node first,
                       fc_dim parts, int64_t step) {
     fc_graph *g = m->g;
-    r = fc_build_op(g, FC_OP_add, r, first, FC_NONODE);
+    r = fc_op2(g, FC_OP_add, r, first);
     if (!step) return r;
-    fc_node by = fc_build_op(g, FC_OP_mul, fc_build_iota(g, parts),
-                             fc_build_const(g, FUSEC_I64, (uint64_t)step), FC_NONODE);
+    fc_node by = fc_op2(g, FC_OP_mul, fc_build_iota(g, parts), fc_i64(g, step));
     fc_dim shape[FC_MAX_RANK];
     shape[0] = parts;
     for (uint32_t k = 0; k < part->nkept; k++) shape[k + 1] = fc_dim_const(&g->dims, 1);
-    return fc_build_op(g, FC_OP_add, r, fc_build_reshape(g, by, part->nkept + 1, shape), FC_NONODE);
+    return fc_op2(g, FC_OP_add, r, fc_build_reshape(g, by, part->nkept + 1, shape));
 }
 
 /* Array k of the accumulators of all whole leaves, [leaves, kept...], and that of the rest. */
@@ -286,8 +285,7 @@ static void components(const fc_piece_maker *m, const fc_part *part, unsigned k,
     if (fc_ops[part->row[k]].rule != FC_RULE_INDEX) return;
     const fc_node first = elements_before(m, part);
     out[0] = placed(m, part, out[0], first, full, leaf);
-    out[1] = placed(m, part, out[1],
-                    fc_build_op(g, FC_OP_add, first, fc_build_dim(g, end), FC_NONODE), 0, 0);
+    out[1] = placed(m, part, out[1], fc_op2(g, FC_OP_add, first, fc_build_dim(g, end)), 0, 0);
 }
 
 /* ---- the source's nodes ---------------------------------------------------------------------- */
@@ -308,11 +306,11 @@ static fc_node counted_on(const fc_piece_maker *m, fc_node n, fc_node own) {
     fc_graph *g = m->g;
     const uint32_t k = m->p->range[n];
     const fc_node before = fc_build_dim(g, fc_piece_before(m, k));
-    const fc_node first = fc_build_op(g, FC_OP_sub, m->begin, before, FC_NONODE);
-    const fc_node r = fc_build_op(g, FC_OP_add, own, first, FC_NONODE);
+    const fc_node first = fc_op2(g, FC_OP_sub, m->begin, before);
+    const fc_node r = fc_op2(g, FC_OP_add, own, first);
     if (!m->p->ranges[k].round) return r;
     const fc_dim size = fc_axis(m->p->graph, n, (uint32_t)m->p->along[n]);
-    return fc_build_op(g, FC_OP_mod, r, total_by_size(m, size), FC_NONODE);
+    return fc_op2(g, FC_OP_mod, r, total_by_size(m, size));
 }
 
 /* A size goes with arrays of any shape as an operand, the input that stands for it does not. */

@@ -240,8 +240,8 @@ static bool is_inside(ranges *r, range x, fc_dim size) {
 
 static fc_node clamped(fc_graph *g, fc_node index, fc_dim size) {
     const fc_node last = fc_build_dim(g, fc_dim_sub(&g->dims, size, fc_dim_const(&g->dims, 1)));
-    const fc_node low = fc_build_op(g, FC_OP_minimum, index, last, FC_NONODE);
-    return fc_build_op(g, FC_OP_maximum, low, fc_build_const(g, FUSEC_I64, 0), FC_NONODE);
+    const fc_node low = fc_op2(g, FC_OP_minimum, index, last);
+    return fc_op2(g, FC_OP_maximum, low, fc_i64(g, 0));
 }
 
 /* The node in the new graph. A take behind a check that goes knows that it is inside. */

@@ -33,15 +33,6 @@ typedef struct scatter {
 
 /* ---- words for nodes ------------------------------------------------------------------------- */
 
-static fc_node op2(fc_graph *g, fc_op op, fc_node a, fc_node b) {
-    return fc_build_op(g, op, a, b, FC_NONODE);
-}
-static fc_node op1(fc_graph *g, fc_op op, fc_node a) {
-    return fc_build_op(g, op, a, FC_NONODE, FC_NONODE);
-}
-static fc_node choose(fc_graph *g, fc_node condition, fc_node a, fc_node b) {
-    return fc_build_op(g, FC_OP_where, condition, a, b);
-}
 static fc_node whole(fc_graph *g, fusec_dtype t, int64_t v) {
     return fc_build_const(g, t, fc_const_int(t, v));
 }
@@ -115,20 +106,21 @@ static fc_node key_of(fc_graph *g, fc_op op, fc_node x, fusec_dtype k) {
     const int64_t bits = fc_dtypes[k].bits;
     const fc_node b = fc_build_bitcast(g, x, k);
     const fc_node low = fc_build_const(g, k, fc_const_max(k));
-    const fc_node sign = op2(g, FC_OP_shr, b, whole(g, k, bits - 1));
-    const fc_node key =
-        FC_PLANTED(scatter_key) ? b : op2(g, FC_OP_bit_xor, b, op2(g, FC_OP_bit_and, sign, low));
+    const fc_node sign = fc_op2(g, FC_OP_shr, b, whole(g, k, bits - 1));
+    const fc_node key = FC_PLANTED(scatter_key)
+                            ? b
+                            : fc_op2(g, FC_OP_bit_xor, b, fc_op2(g, FC_OP_bit_and, sign, low));
     const fc_node nan = op == FC_OP_max ? low : fc_build_const(g, k, fc_const_min(k));
-    return choose(g, op1(g, FC_OP_isnan, x), nan, key);
+    return fc_where(g, fc_op1(g, FC_OP_isnan, x), nan, key);
 }
 
 static fc_node of_key(fc_graph *g, fc_op op, fc_node key, fusec_dtype t, fusec_dtype k) {
     const int64_t bits = fc_dtypes[k].bits;
     const fc_node low = fc_build_const(g, k, fc_const_max(k));
-    const fc_node sign = op2(g, FC_OP_shr, key, whole(g, k, bits - 1));
-    const fc_node b = op2(g, FC_OP_bit_xor, key, op2(g, FC_OP_bit_and, sign, low));
+    const fc_node sign = fc_op2(g, FC_OP_shr, key, whole(g, k, bits - 1));
+    const fc_node b = fc_op2(g, FC_OP_bit_xor, key, fc_op2(g, FC_OP_bit_and, sign, low));
     const fc_node nan = op == FC_OP_max ? low : fc_build_const(g, k, fc_const_min(k));
-    return choose(g, op2(g, FC_OP_eq, key, nan), real(g, t, NAN), fc_build_bitcast(g, b, t));
+    return fc_where(g, fc_op2(g, FC_OP_eq, key, nan), real(g, t, NAN), fc_build_bitcast(g, b, t));
 }
 
 static fc_node extreme(scatter *s, fusec_dtype t) {
@@ -169,11 +161,11 @@ static fc_node last_one(scatter *s) {
     fc_graph *g = s->g;
     if (s->how.unique) return update(s, FC_OP_NONE, s->base, s->value);
     const bool first = FC_PLANTED(scatter_order);
-    const fc_node none = whole(g, FUSEC_I64, first ? 1 << 30 : -1);
+    const fc_node none = fc_i64(g, first ? 1 << 30 : -1);
     const fc_node at = update(s, first ? FC_OP_min : FC_OP_max, none,
                               fc_build_positions(g, s->rank, s->shape, s->lead, s->how.axis));
     const fc_node there = fc_build_take(g, in_line(s), at, s->how.axis);
-    return choose(g, op2(g, FC_OP_eq, at, none), s->base, there);
+    return fc_where(g, fc_op2(g, FC_OP_eq, at, none), s->base, there);
 }
 
 /* ---- sums of floats --------------------------------------------------------------------------
@@ -195,43 +187,43 @@ static fc_node code_of(fc_graph *g, const grid *d, fc_node x, bool updates) {
     const fusec_dtype k = wide ? FUSEC_I64 : FUSEC_I32;
     const fc_node zero = real(g, d->t, 0);
     const fc_node b =
-        op2(g, FC_OP_bit_and, fc_build_bitcast(g, x, k), fc_build_const(g, k, fc_const_max(k)));
-    fc_node e = op2(g, FC_OP_shr, b, whole(g, k, wide ? 52 : 23));
+        fc_op2(g, FC_OP_bit_and, fc_build_bitcast(g, x, k), fc_build_const(g, k, fc_const_max(k)));
+    fc_node e = fc_op2(g, FC_OP_shr, b, whole(g, k, wide ? 52 : 23));
     if (wide) e = fc_build_cast(g, e, FUSEC_I32);
-    e = op2(g, FC_OP_maximum, e, whole(g, FUSEC_I32, 1));
-    fc_node code = op2(g, FC_OP_add, e, whole(g, FUSEC_I32, 2));
-    code = choose(g, op2(g, FC_OP_eq, x, zero), whole(g, FUSEC_I32, updates), code);
-    code = choose(g, op2(g, FC_OP_eq, x, real(g, d->t, INFINITY)), whole(g, FUSEC_I32, CODE_INF),
-                  code);
-    code = choose(g, op2(g, FC_OP_eq, x, real(g, d->t, -INFINITY)), whole(g, FUSEC_I32, CODE_MINUS),
-                  code);
-    return choose(g, op1(g, FC_OP_isnan, x), whole(g, FUSEC_I32, CODE_NAN), code);
+    e = fc_op2(g, FC_OP_maximum, e, whole(g, FUSEC_I32, 1));
+    fc_node code = fc_op2(g, FC_OP_add, e, whole(g, FUSEC_I32, 2));
+    code = fc_where(g, fc_op2(g, FC_OP_eq, x, zero), whole(g, FUSEC_I32, updates), code);
+    code = fc_where(g, fc_op2(g, FC_OP_eq, x, real(g, d->t, INFINITY)),
+                    whole(g, FUSEC_I32, CODE_INF), code);
+    code = fc_where(g, fc_op2(g, FC_OP_eq, x, real(g, d->t, -INFINITY)),
+                    whole(g, FUSEC_I32, CODE_MINUS), code);
+    return fc_where(g, fc_op1(g, FC_OP_isnan, x), whole(g, FUSEC_I32, CODE_NAN), code);
 }
 
 /* E of a code; of zeros that of the smallest numbers. */
 static fc_node exponent_of(fc_graph *g, const grid *d, fc_node code) {
     const int64_t bias = d->t == FUSEC_F64 ? 1023 : 127;
-    const fc_node e = op2(g, FC_OP_maximum, code, whole(g, FUSEC_I32, 3));
-    return op2(g, FC_OP_sub, fc_build_cast(g, e, FUSEC_I64), whole(g, FUSEC_I64, bias + 2));
+    const fc_node e = fc_op2(g, FC_OP_maximum, code, whole(g, FUSEC_I32, 3));
+    return fc_op2(g, FC_OP_sub, fc_build_cast(g, e, FUSEC_I64), fc_i64(g, bias + 2));
 }
 
 /* 2^n as an f64. */
 static fc_node power(fc_graph *g, fc_node n) {
-    const fc_node e = op2(g, FC_OP_add, n, whole(g, FUSEC_I64, 1023));
-    return fc_build_bitcast(g, op2(g, FC_OP_shl, e, whole(g, FUSEC_I64, 52)), FUSEC_F64);
+    const fc_node e = fc_op2(g, FC_OP_add, n, fc_i64(g, 1023));
+    return fc_build_bitcast(g, fc_op2(g, FC_OP_shl, e, fc_i64(g, 52)), FUSEC_F64);
 }
 
 /* x * 2^(B-1-E), in two steps, of which neither leaves the range of f64. */
 static fc_node scaled(fc_graph *g, fc_node x, fc_node e, fc_node bits) {
-    const fc_node up = power(g, op2(g, FC_OP_sub, whole(g, FUSEC_I64, 1), e));
-    const fc_node more = power(g, op2(g, FC_OP_sub, bits, whole(g, FUSEC_I64, 2)));
-    return op2(g, FC_OP_mul, op2(g, FC_OP_mul, x, up), more);
+    const fc_node up = power(g, fc_op2(g, FC_OP_sub, fc_i64(g, 1), e));
+    const fc_node more = power(g, fc_op2(g, FC_OP_sub, bits, fc_i64(g, 2)));
+    return fc_op2(g, FC_OP_mul, fc_op2(g, FC_OP_mul, x, up), more);
 }
 
 /* The other way, of a sum. */
 static fc_node unscaled(fc_graph *g, fc_node x, fc_node e, fc_node bits) {
-    const fc_node less = power(g, op2(g, FC_OP_sub, whole(g, FUSEC_I64, 1), bits));
-    return op2(g, FC_OP_mul, op2(g, FC_OP_mul, x, less), power(g, e));
+    const fc_node less = power(g, fc_op2(g, FC_OP_sub, fc_i64(g, 1), bits));
+    return fc_op2(g, FC_OP_mul, fc_op2(g, FC_OP_mul, x, less), power(g, e));
 }
 
 /* y, of at most 2^51, to the nearest integer, to even: what an addition of 1.5 * 2^52 rounds off.
@@ -239,68 +231,69 @@ static fc_node unscaled(fc_graph *g, fc_node x, fc_node e, fc_node bits) {
  * as long as all else. */
 static fc_node rounded(fc_graph *g, fc_node y) {
     const fc_node far = real(g, FUSEC_F64, 0x1.8p52);
-    const fc_node bits = fc_build_bitcast(g, op2(g, FC_OP_add, y, far), FUSEC_I64);
-    return op2(g, FC_OP_sub, bits, fc_build_bitcast(g, far, FUSEC_I64));
+    const fc_node bits = fc_build_bitcast(g, fc_op2(g, FC_OP_add, y, far), FUSEC_I64);
+    return fc_op2(g, FC_OP_sub, bits, fc_build_bitcast(g, far, FUSEC_I64));
 }
 
 /* What x gives to an element of this code: in units of the grid; `rest`: what that leaves of it, in
  * units of the second grid. */
 static fc_node share_of(fc_graph *g, const grid *d, fc_node x, fc_node code, fc_node *rest) {
-    const fc_node zero = whole(g, FUSEC_I64, 0), one = whole(g, FUSEC_I64, 1);
+    const fc_node zero = fc_i64(g, 0), one = fc_i64(g, 1);
     const fc_node y = scaled(g, fc_build_cast(g, x, FUSEC_F64), exponent_of(g, d, code), d->bits);
-    const fc_node finite = op2(g, FC_OP_lt, code, whole(g, FUSEC_I32, CODE_INF));
-    const fc_node minus = op2(g, FC_OP_eq, code, whole(g, FUSEC_I32, CODE_MINUS));
-    const fc_node up = op2(g, FC_OP_eq, x, real(g, d->t, INFINITY));
-    const fc_node both = op2(g, FC_OP_logical_and, minus, up);
-    const fc_node beyond = choose(g, both, FC_PLANTED(scatter_infinity) ? zero : one, zero);
+    const fc_node finite = fc_op2(g, FC_OP_lt, code, whole(g, FUSEC_I32, CODE_INF));
+    const fc_node minus = fc_op2(g, FC_OP_eq, code, whole(g, FUSEC_I32, CODE_MINUS));
+    const fc_node up = fc_op2(g, FC_OP_eq, x, real(g, d->t, INFINITY));
+    const fc_node both = fc_op2(g, FC_OP_logical_and, minus, up);
+    const fc_node beyond = fc_where(g, both, FC_PLANTED(scatter_infinity) ? zero : one, zero);
     if (rest) {
-        const fc_node left = op2(g, FC_OP_sub, y, op1(g, FC_OP_round, y));
-        const fc_node r = op2(g, FC_OP_mul, left, power(g, d->bits));
-        *rest = choose(g, finite, rounded(g, r), zero);
+        const fc_node left = fc_op2(g, FC_OP_sub, y, fc_op1(g, FC_OP_round, y));
+        const fc_node r = fc_op2(g, FC_OP_mul, left, power(g, d->bits));
+        *rest = fc_where(g, finite, rounded(g, r), zero);
     }
-    return choose(g, finite, rounded(g, y), beyond);
+    return fc_where(g, finite, rounded(g, y), beyond);
 }
 
 /* The sum as an f64 of at most 53 bits: where more are there, the last one says whether any of
  * them is set. So what rounds it to 24 bits or fewer rounds the sum. */
 static fc_node in_double(fc_graph *g, fc_node sum) {
-    const fc_node far = whole(g, FUSEC_I64, INT64_C(1) << 53), low = whole(g, FUSEC_I64, 1023);
-    const fc_node many = op2(g, FC_OP_ge, op1(g, FC_OP_abs, sum), far);
-    const fc_node rest = op2(g, FC_OP_bit_and, sum, low);
-    const fc_node odd = choose(g, op2(g, FC_OP_ne, rest, whole(g, FUSEC_I64, 0)),
-                               whole(g, FUSEC_I64, 512), whole(g, FUSEC_I64, 0));
-    const fc_node short_sum = op2(g, FC_OP_bit_or, op2(g, FC_OP_sub, sum, rest), odd);
-    return fc_build_cast(g, choose(g, many, short_sum, sum), FUSEC_F64);
+    const fc_node far = fc_i64(g, INT64_C(1) << 53), low = fc_i64(g, 1023);
+    const fc_node many = fc_op2(g, FC_OP_ge, fc_op1(g, FC_OP_abs, sum), far);
+    const fc_node rest = fc_op2(g, FC_OP_bit_and, sum, low);
+    const fc_node odd =
+        fc_where(g, fc_op2(g, FC_OP_ne, rest, fc_i64(g, 0)), fc_i64(g, 512), fc_i64(g, 0));
+    const fc_node short_sum = fc_op2(g, FC_OP_bit_or, fc_op2(g, FC_OP_sub, sum, rest), odd);
+    return fc_build_cast(g, fc_where(g, many, short_sum, sum), FUSEC_F64);
 }
 
 /* high + low * 2^-B, in units of the grid, as an f64 that is rounded once. */
 static fc_node two_words(fc_graph *g, const grid *d, fc_node high, fc_node low) {
-    const fc_node zero = whole(g, FUSEC_I64, 0), one = whole(g, FUSEC_I64, 1);
+    const fc_node zero = fc_i64(g, 0), one = fc_i64(g, 1);
     const fc_node b = d->bits;
-    const fc_node carry = op2(g, FC_OP_shr, low, b);
-    low = op2(g, FC_OP_sub, low, op2(g, FC_OP_shl, carry, b));
-    high = op2(g, FC_OP_add, high, carry);
+    const fc_node carry = fc_op2(g, FC_OP_shr, low, b);
+    low = fc_op2(g, FC_OP_sub, low, fc_op2(g, FC_OP_shl, carry, b));
+    high = fc_op2(g, FC_OP_add, high, carry);
     /* the magnitude, low in [0, 2^B) */
-    const fc_node minus = op2(g, FC_OP_lt, high, zero), some = op2(g, FC_OP_ne, low, zero);
-    const fc_node turned = choose(g, some, op1(g, FC_OP_bit_not, high), op1(g, FC_OP_neg, high));
-    const fc_node other = op2(g, FC_OP_sub, op2(g, FC_OP_shl, one, b), low);
-    low = choose(g, op2(g, FC_OP_logical_and, minus, some), other, low);
-    high = choose(g, minus, turned, high);
+    const fc_node minus = fc_op2(g, FC_OP_lt, high, zero), some = fc_op2(g, FC_OP_ne, low, zero);
+    const fc_node turned =
+        fc_where(g, some, fc_op1(g, FC_OP_bit_not, high), fc_op1(g, FC_OP_neg, high));
+    const fc_node other = fc_op2(g, FC_OP_sub, fc_op2(g, FC_OP_shl, one, b), low);
+    low = fc_where(g, fc_op2(g, FC_OP_logical_and, minus, some), other, low);
+    high = fc_where(g, minus, turned, high);
     /* as many of its bits as 62 hold; the last one stands for all others */
     const fc_node e =
-        op2(g, FC_OP_shr, fc_build_bitcast(g, fc_build_cast(g, high, FUSEC_F64), FUSEC_I64),
-            whole(g, FUSEC_I64, 52));
-    const fc_node length = op2(g, FC_OP_sub, e, whole(g, FUSEC_I64, 1022));
+        fc_op2(g, FC_OP_shr, fc_build_bitcast(g, fc_build_cast(g, high, FUSEC_F64), FUSEC_I64),
+               fc_i64(g, 52));
+    const fc_node length = fc_op2(g, FC_OP_sub, e, fc_i64(g, 1022));
     const fc_node by =
-        choose(g, op2(g, FC_OP_eq, high, zero), b,
-               op2(g, FC_OP_minimum, b, op2(g, FC_OP_sub, whole(g, FUSEC_I64, 62), length)));
-    const fc_node behind = op2(g, FC_OP_sub, b, by);
-    const fc_node above = op2(g, FC_OP_shr, low, behind);
-    const fc_node lost = op2(g, FC_OP_ne, op2(g, FC_OP_shl, above, behind), low);
-    fc_node w = op2(g, FC_OP_add, op2(g, FC_OP_shl, high, by), above);
-    w = op2(g, FC_OP_bit_or, w, choose(g, lost, one, zero));
-    const fc_node r = fc_build_cast(g, choose(g, minus, op1(g, FC_OP_neg, w), w), FUSEC_F64);
-    return op2(g, FC_OP_mul, r, power(g, op1(g, FC_OP_neg, by)));
+        fc_where(g, fc_op2(g, FC_OP_eq, high, zero), b,
+                 fc_op2(g, FC_OP_minimum, b, fc_op2(g, FC_OP_sub, fc_i64(g, 62), length)));
+    const fc_node behind = fc_op2(g, FC_OP_sub, b, by);
+    const fc_node above = fc_op2(g, FC_OP_shr, low, behind);
+    const fc_node lost = fc_op2(g, FC_OP_ne, fc_op2(g, FC_OP_shl, above, behind), low);
+    fc_node w = fc_op2(g, FC_OP_add, fc_op2(g, FC_OP_shl, high, by), above);
+    w = fc_op2(g, FC_OP_bit_or, w, fc_where(g, lost, one, zero));
+    const fc_node r = fc_build_cast(g, fc_where(g, minus, fc_op1(g, FC_OP_neg, w), w), FUSEC_F64);
+    return fc_op2(g, FC_OP_mul, r, power(g, fc_op1(g, FC_OP_neg, by)));
 }
 
 /* B = min(51, 62 - bits of n + 1), for n updates of an element at most. */
@@ -311,13 +304,11 @@ static fc_node grid_bits(scatter *s) {
     for (uint32_t i = 0; i < s->rank; i++)
         if (counts(s, i)) n = fc_dim_mul(&g->dims, n, s->shape[i]);
     n = fc_dim_add(&g->dims, n, fc_dim_const(&g->dims, 1));
-    const fc_node count =
-        fc_dim_is_const(&g->dims, n, &v) ? whole(g, FUSEC_I64, v) : fc_build_dim(g, n);
+    const fc_node count = fc_dim_is_const(&g->dims, n, &v) ? fc_i64(g, v) : fc_build_dim(g, n);
     const fc_node e = fc_build_bitcast(g, fc_build_cast(g, count, FUSEC_F64), FUSEC_I64);
     const fc_node length =
-        op2(g, FC_OP_sub, op2(g, FC_OP_shr, e, whole(g, FUSEC_I64, 52)), whole(g, FUSEC_I64, 1022));
-    return op2(g, FC_OP_minimum, whole(g, FUSEC_I64, 51),
-               op2(g, FC_OP_sub, whole(g, FUSEC_I64, 62), length));
+        fc_op2(g, FC_OP_sub, fc_op2(g, FC_OP_shr, e, fc_i64(g, 52)), fc_i64(g, 1022));
+    return fc_op2(g, FC_OP_minimum, fc_i64(g, 51), fc_op2(g, FC_OP_sub, fc_i64(g, 62), length));
 }
 
 static fc_node of_floats(scatter *s, fusec_dtype t) {
@@ -326,26 +317,26 @@ static fc_node of_floats(scatter *s, fusec_dtype t) {
     const grid d = {.t = wide ? FUSEC_F64 : FUSEC_F32, .bits = grid_bits(s)};
     const fc_node number = as_number(g, s->base),
                   base = fc_build_cast(g, number == FC_NONODE ? s->base : number, d.t),
-                  value = fc_build_cast(g, s->value, d.t), zero = whole(g, FUSEC_I64, 0);
+                  value = fc_build_cast(g, s->value, d.t), zero = fc_i64(g, 0);
     const fc_node code =
         update(s, FC_OP_max, code_of(g, &d, base, false), code_of(g, &d, value, true));
     fc_node rest = FC_NONODE, own_rest = FC_NONODE;
     const fc_node share = share_of(g, &d, value, read_back(s, code), wide ? &rest : NULL);
     const fc_node own = share_of(g, &d, base, code, wide ? &own_rest : NULL);
-    const fc_node high =
-        op2(g, FC_OP_add, update(s, FC_OP_sum, zero, share), FC_PLANTED(scatter_base) ? zero : own);
-    fc_node r =
-        wide ? two_words(g, &d, high, op2(g, FC_OP_add, update(s, FC_OP_sum, zero, rest), own_rest))
-             : in_double(g, high);
+    const fc_node high = fc_op2(g, FC_OP_add, update(s, FC_OP_sum, zero, share),
+                                FC_PLANTED(scatter_base) ? zero : own);
+    fc_node r = wide ? two_words(g, &d, high,
+                                 fc_op2(g, FC_OP_add, update(s, FC_OP_sum, zero, rest), own_rest))
+                     : in_double(g, high);
     r = fc_build_cast(g, unscaled(g, r, exponent_of(g, &d, code), d.bits), t);
     /* what is no sum of numbers */
     const fc_node nan = real(g, t, NAN), inf = real(g, t, INFINITY);
-    const fc_node down = choose(g, op2(g, FC_OP_gt, high, zero), nan, real(g, t, -INFINITY));
-    r = choose(g, op2(g, FC_OP_eq, code, whole(g, FUSEC_I32, CODE_INF)), inf, r);
-    r = choose(g, op2(g, FC_OP_eq, code, whole(g, FUSEC_I32, CODE_MINUS)), down, r);
-    r = choose(g, op2(g, FC_OP_eq, code, whole(g, FUSEC_I32, CODE_NAN)), nan, r);
+    const fc_node down = fc_where(g, fc_op2(g, FC_OP_gt, high, zero), nan, real(g, t, -INFINITY));
+    r = fc_where(g, fc_op2(g, FC_OP_eq, code, whole(g, FUSEC_I32, CODE_INF)), inf, r);
+    r = fc_where(g, fc_op2(g, FC_OP_eq, code, whole(g, FUSEC_I32, CODE_MINUS)), down, r);
+    r = fc_where(g, fc_op2(g, FC_OP_eq, code, whole(g, FUSEC_I32, CODE_NAN)), nan, r);
     if (FC_PLANTED(scatter_idle)) return r;
-    return choose(g, op2(g, FC_OP_eq, code, whole(g, FUSEC_I32, 0)), s->base, r);
+    return fc_where(g, fc_op2(g, FC_OP_eq, code, whole(g, FUSEC_I32, 0)), s->base, r);
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */

@@ -118,10 +118,6 @@ static bool is_wanted(const fc_graph *g, const fc_ninfo *n, int64_t count) {
 /* ---- writing it out ---------------------------------------------------------------------------
  */
 
-static fc_node op2(fc_graph *g, fc_op op, fc_node a, fc_node b) {
-    return fc_build_op(g, op, a, b, FC_NONODE);
-}
-
 /* Element k of the reduced axes, in C order, in the shape of the result. */
 static fc_node element(fc_graph *g, const fc_ninfo *n, int64_t k) {
     fc_slice s[FC_MAX_RANK];
@@ -145,7 +141,7 @@ static fc_node element(fc_graph *g, const fc_ninfo *n, int64_t k) {
 static fc_node joined(fc_graph *g, fc_op join, fc_node *x, int64_t count) {
     for (int64_t left = count; left > 1; left = (left + 1) / 2)
         for (int64_t k = 0; k < left; k += 2)
-            x[k / 2] = k + 1 < left ? op2(g, join, x[k], x[k + 1]) : x[k];
+            x[k / 2] = k + 1 < left ? fc_op2(g, join, x[k], x[k + 1]) : x[k];
     return x[0];
 }
 
@@ -153,7 +149,7 @@ static fc_node joined(fc_graph *g, fc_op join, fc_node *x, int64_t count) {
 static int64_t in_runs(fc_graph *g, fc_op join, fc_node *x, int64_t count) {
     enum { RUN = 16 }; /* docs/semantics.md */
     for (int64_t k = 0; k < count; k++)
-        x[k / RUN] = k % RUN ? op2(g, join, x[k / RUN], x[k]) : x[k];
+        x[k / RUN] = k % RUN ? fc_op2(g, join, x[k / RUN], x[k]) : x[k];
     return (count + RUN - 1) / RUN;
 }
 
@@ -166,8 +162,9 @@ static fc_node written_out(fc_graph *g, const fc_ninfo *n, int64_t count) {
     for (int64_t k = 0; k < count; k++) x[k] = fc_build_cast(g, element(g, n, k), acc);
     const bool sum = join == FC_OP_add && fc_is_float(acc);
     x[0] = joined(g, join, x, n->axis_kind == FC_TREE_OUTER ? in_runs(g, join, x, count) : count);
-    if (sum) x[0] = op2(g, FC_OP_add, x[0], fc_build_number(g, acc, 0));
-    if (red == FC_OP_mean) x[0] = op2(g, FC_OP_div, x[0], fc_build_number(g, acc, (double)count));
+    if (sum) x[0] = fc_op2(g, FC_OP_add, x[0], fc_build_number(g, acc, 0));
+    if (red == FC_OP_mean)
+        x[0] = fc_op2(g, FC_OP_div, x[0], fc_build_number(g, acc, (double)count));
     return fc_build_cast(g, x[0], (fusec_dtype)n->dtype);
 }
 
