@@ -145,6 +145,12 @@ fc_node fc_build_iota(fc_graph *g, fc_dim n) {
     return fc_graph_node(g, (fc_ninfo){.op = FC_OP_IOTA, .dtype = FUSEC_I64, .shape = l});
 }
 
+fc_node fc_build_iota_along(fc_graph *g, fc_dim n, uint32_t rank, uint32_t axis) {
+    fc_dim shape[FC_MAX_RANK];
+    for (uint32_t i = 0; i < rank; i++) shape[i] = i == axis ? n : fc_dim_const(&g->dims, 1);
+    return fc_build_reshape(g, fc_build_iota(g, n), rank, shape);
+}
+
 fc_node fc_build_full(fc_graph *g, fc_node scalar, uint32_t rank, const fc_dim *shape) {
     for (uint32_t i = 0; i < rank; i++)
         fc_require(g, FC_CHECK_GE, shape[i], fc_dim_const(&g->dims, 0), FUSEC_INPUT_SHAPE, NULL);
@@ -248,9 +254,7 @@ static bool has_dtype_of(fc_graph *g, fc_node dx, fc_node arg) {
 
 static bool has_shape_of(fc_graph *g, fc_node *dx, fc_node arg) {
     if (*dx == FC_NONODE || fc_at(g, *dx)->op == FC_OP_CONST) return true;
-    fc_dim shape[FC_MAX_RANK];
-    for (uint32_t i = 0; i < fc_rank(g, arg); i++) shape[i] = fc_axis(g, arg, i);
-    *dx = fc_build_broadcast(g, *dx, fc_rank(g, arg), shape);
+    *dx = fc_build_like(g, *dx, arg);
     return *dx != FC_NONODE;
 }
 
@@ -431,17 +435,13 @@ static inline bool widened_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_ni
 }
 
 /* What takes the shape of the others as it is: constants and sizes. */
-static inline bool fits_any_shape(const fc_graph *g, fc_node a) {
-    return fc_at(g, a)->op == FC_OP_CONST || fc_at(g, a)->op == FC_OP_DIM;
-}
-
 /* Whether the operands have one shape, or fit any; *shape, that of the first, becomes it. Equal
  * shapes, the common case, need no look at the dims. */
 static inline bool one_shape(const fc_graph *g, const fc_node *src, int n, fc_list *shape) {
-    bool same = true, fit = fits_any_shape(g, src[0]);
+    bool same = true, fit = fc_is_scalar_leaf(g, src[0]);
     for (int i = 1; i < n; i++) {
         const fc_list s = fc_at(g, src[i])->shape;
-        const bool fits = fits_any_shape(g, src[i]);
+        const bool fits = fc_is_scalar_leaf(g, src[i]);
         if (s != *shape && !fits) {
             if (fit && *shape == 0)
                 *shape = s;
@@ -464,7 +464,7 @@ static bool widen_all(fc_graph *g, fc_op op, fc_node *src, int n, fc_list *shape
         acc = i + 1 < n ? fc_build_broadcast(g, acc, rank, dims) : acc;
     }
     for (int i = 0; i < n; i++) {
-        if (fits_any_shape(g, src[i])) continue;
+        if (fc_is_scalar_leaf(g, src[i])) continue;
         src[i] = fc_build_broadcast(g, src[i], rank, dims);
         if (src[i] == FC_NONODE) return false;
         *shape = fc_at(g, src[i])->shape;
@@ -576,7 +576,7 @@ fc_node fc_build_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const 
     a = reduce_operand(g, op, a);
     if (rank == 0 || (mask == 0)) { /* no axes: a reduction over one element each */
         fc_dim shape[FC_MAX_RANK + 1];
-        for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(g, a, i);
+        fc_shape_of(g, a, shape);
         if (rank + 1 > g->limits.rank)
             return fail_type(g, FUSEC_LIMIT, op, a, FC_NONODE, "the rank is too high");
         shape[rank] = one;

@@ -29,10 +29,8 @@ fc_parts fc_complex_parts(fc_graph *g, fc_node z) {
 }
 
 static fc_node as_large(fc_graph *g, fc_node part, fc_node z) {
-    fc_dim shape[FC_MAX_RANK];
     if (!fc_usable(g, part) || fc_at(g, part)->shape == fc_at(g, z)->shape) return part;
-    for (uint32_t i = 0; i < fc_rank(g, z); i++) shape[i] = fc_axis(g, z, i);
-    return fc_build_broadcast(g, part, fc_rank(g, z), shape);
+    return fc_build_like(g, part, z);
 }
 
 fc_parts fc_full_parts(fc_graph *g, fc_node z) {

@@ -9,10 +9,6 @@
 
 #include "ir/complex.h"
 
-static bool usable(const fc_graph *g, fc_node n) {
-    return !g->error.code && n < g->nodes.len;
-}
-
 /* ---- slots and records -------------------------------------------------------------------------
  */
 
@@ -31,7 +27,7 @@ fc_node fc_build_record(fc_graph *g, uint32_t n, const fc_node *v) {
     /* the last link has one or two values, the others two and the rest */
     for (uint32_t at = (n - 1) / 2 * 2; !g->error.code; at -= 2) {
         fc_ninfo link = {.op = FC_OP_RECORD, .nops = 1, .src = {v[at], FC_NONODE, FC_NONODE}};
-        if (!usable(g, v[at]) || (at + 1 < n && !usable(g, v[at + 1]))) return FC_NONODE;
+        if (!fc_usable(g, v[at]) || (at + 1 < n && !fc_usable(g, v[at + 1]))) return FC_NONODE;
         if (at + 1 < n) link.src[link.nops++] = v[at + 1];
         if (rest != FC_NONODE) link.src[link.nops++] = rest;
         link.dtype = fc_at(g, v[at])->dtype;
@@ -127,8 +123,7 @@ static bool own_body(fc_graph *g, const fc_fold_args *a, fc_node *map, uint8_t *
         need[a->body[c]] = 1;
         if (a->body[c] > last) last = a->body[c];
     }
-    for (fc_node n = last + 1; n-- > 0;)
-        for (int k = 0; need[n] && k < fc_at(g, n)->nops; k++) need[fc_at(g, n)->src[k]] = 1;
+    fc_mark_operands(g, last + 1, need);
     for (fc_node n = 0; n <= last && !g->error.code; n++) {
         fc_ninfo i = *fc_at(g, n);
         if (!need[n]) continue;
@@ -168,20 +163,18 @@ static bool take_elements(fc_graph *g, const fc_fold_args *a, folding *f) {
     fc_dim shape[FC_MAX_RANK];
     fc_node widest = FC_NONODE;
     for (uint32_t c = 0; c < a->n; c++) {
-        if (!usable(g, a->element[c])) return false;
+        if (!fc_usable(g, a->element[c])) return false;
         f->result[c] = (fusec_dtype)fc_at(g, a->element[c])->dtype;
         f->element[c] = fc_build_cast(g, a->element[c], fc_record_dtype(f->result[c]));
         if (c == 0) widest = f->element[0];
         if (c == 0) continue;
         if (!fc_broadcast_shapes(g, FC_OP_FOLD, widest, f->element[c], &rank, shape)) return false;
         widest = fc_build_broadcast(g, f->element[c], rank, shape);
-        if (!usable(g, widest)) return false;
+        if (!fc_usable(g, widest)) return false;
     }
-    rank = fc_rank(g, widest);
-    for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(g, widest, i);
     for (uint32_t c = 0; c < a->n; c++) {
-        f->element[c] = fc_build_broadcast(g, f->element[c], rank, shape);
-        if (!usable(g, f->element[c])) return false;
+        f->element[c] = fc_build_like(g, f->element[c], widest);
+        if (!fc_usable(g, f->element[c])) return false;
     }
     return true;
 }
@@ -190,14 +183,14 @@ static bool take_elements(fc_graph *g, const fc_fold_args *a, folding *f) {
 static bool take_start(fc_graph *g, const fc_fold_args *a, folding *f, uint32_t c) {
     const fusec_dtype t = fc_record_dtype(f->result[c]);
     f->start[c] = a->start ? fc_build_cast(g, a->start[c], t) : fc_build_number(g, t, 0);
-    if (!usable(g, f->start[c])) return false;
+    if (!fc_usable(g, f->start[c])) return false;
     if (fc_at(g, f->start[c])->op == FC_OP_CONST) return true;
     fc_fail(&g->error, FUSEC_INVALID, "%s: start %u is no number", a->what, c + 1);
     return false;
 }
 
 static bool check_body(fc_graph *g, const fc_fold_args *a, uint32_t c) {
-    if (!usable(g, a->body[c]) || !usable(g, a->element[c])) return false;
+    if (!fc_usable(g, a->body[c]) || !fc_usable(g, a->element[c])) return false;
     const fusec_dtype t = fc_record_dtype((fusec_dtype)fc_at(g, a->element[c])->dtype);
     const fc_ninfo *i = fc_at(g, a->body[c]);
     if (i->dtype == t && !i->shape) return true;
@@ -217,10 +210,7 @@ static bool add_flag(fc_graph *g, folding *f) {
     const fc_node no = fc_build_const(g, FUSEC_BOOL, 0), yes = fc_build_const(g, FUSEC_BOOL, 1),
                   a = fc_build_slot(g, FUSEC_BOOL, n),
                   b = fc_build_slot(g, FUSEC_BOOL, FC_MAX_RECORD + n);
-    const uint32_t rank = fc_rank(g, f->element[0]);
-    fc_dim shape[FC_MAX_RANK];
-    for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(g, f->element[0], i);
-    f->element[n] = fc_build_full(g, yes, rank, shape);
+    f->element[n] = fc_build_like(g, yes, f->element[0]);
     f->start[n] = no;
     f->result[n] = FUSEC_BOOL;
     for (uint32_t c = 0; c < n; c++) {
@@ -336,7 +326,7 @@ static bool put(fc_graph *g, const fc_fold_args *a, uint32_t c, real_record *r) 
 /* (.., new1), (.., new2) -> (later if new2, else both joined; new1 or new2) */
 static bool put_reset(fc_graph *g, const fc_fold_args *a, real_record *r) {
     const uint32_t n = r->n++;
-    if (!usable(g, a->reset)) return false;
+    if (!fc_usable(g, a->reset)) return false;
     if (fc_at(g, a->reset)->dtype != FUSEC_BOOL) {
         fc_fail_types(g, FUSEC_NOT_BOOL, "reset=", a->reset, FC_NONODE, "it must be bool");
         return false;
@@ -359,7 +349,7 @@ static bool cut_stretches(fc_graph *g, const fc_fold_args *a, real_record *r) {
     for (uint32_t c = 0; a->exclusive && c + 1 < r->n; c++) {
         const fusec_dtype t = (fusec_dtype)fc_at(g, r->out[c])->dtype;
         r->out[c] = fc_where(g, a->reset, fc_build_cast(g, r->start[c], t), r->out[c]);
-        if (!usable(g, r->out[c])) return false;
+        if (!fc_usable(g, r->out[c])) return false;
     }
     return true;
 }
@@ -418,7 +408,7 @@ static fc_node with_axis(fc_graph *g, fc_node x, uint32_t axis) {
 fc_node fc_build_linrec(fc_graph *g, fc_node a, fc_node b, fc_node init, int64_t axis,
                         fc_fold_args how) {
     fc_node out[2];
-    if (!usable(g, a) || !usable(g, b)) return FC_NONODE;
+    if (!fc_usable(g, a) || !fc_usable(g, b)) return FC_NONODE;
     const fusec_dtype t = fc_record_dtype((fusec_dtype)fc_at(g, b)->dtype);
     const uint32_t second = fc_slots_of(t);
     if (fc_at(g, a)->dtype != fc_at(g, b)->dtype)
@@ -441,7 +431,7 @@ fc_node fc_build_linrec(fc_graph *g, fc_node a, fc_node b, fc_node init, int64_t
     how.scan = true;
     if (!fc_build_fold(g, &how, out) || init == FC_NONODE) return out[1];
     const uint32_t rank = fc_rank(g, out[1]);
-    if (usable(g, init) && fc_rank(g, init) && fc_rank(g, init) + 1 == rank)
+    if (fc_usable(g, init) && fc_rank(g, init) && fc_rank(g, init) + 1 == rank)
         init = with_axis(g, init, (uint32_t)(axis < 0 ? axis + (int64_t)rank : axis));
     return fc_op2(g, FC_OP_add, fc_op2(g, FC_OP_mul, out[0], init), out[1]);
 }
@@ -473,13 +463,13 @@ static fc_node start_of(fc_graph *g, fc_op red, fusec_dtype t) {
 fc_node fc_build_scan_reset(fc_graph *g, fc_op op, fc_node a, fc_node reset, int64_t axis,
                             bool exclusive, bool reverse) {
     fc_node out;
-    if (!usable(g, a) || !usable(g, reset)) return FC_NONODE;
+    if (!fc_usable(g, a) || !fc_usable(g, reset)) return FC_NONODE;
     if (!fc_can_scan(op)) {
         fc_fail(&g->error, FUSEC_INVALID, "%s has no prefixes", fc_ops[op].name);
         return FC_NONODE;
     }
     if (fc_ops[op].rule == FC_RULE_BOOL) a = fc_build_cast(g, a, FUSEC_BOOL);
-    if (!usable(g, a)) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     const fusec_dtype of = (fusec_dtype)fc_at(g, a)->dtype;
     const fusec_dtype t = fc_is_complex(of) ? of : fc_acc_dtype(op, of);
     if (fc_is_complex(of) && op != FC_OP_sum && op != FC_OP_prod)

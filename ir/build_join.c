@@ -47,10 +47,8 @@ static fc_node shifted(fc_graph *g, fc_node a, uint32_t lead, const fc_dim *shap
  * broadcasts to `rank` axes. */
 static fc_node inside(fc_graph *g, uint32_t rank, uint32_t axis, fc_dim count, fc_dim from,
                       fc_dim size) {
-    const fc_dim one = constant(g, 1), end = fc_dim_add(&g->dims, from, size);
-    fc_dim shape[FC_MAX_RANK];
-    for (uint32_t i = axis; i < rank; i++) shape[i - axis] = i == axis ? count : one;
-    const fc_node index = fc_build_reshape(g, fc_build_iota(g, count), rank - axis, shape);
+    const fc_dim end = fc_dim_add(&g->dims, from, size);
+    const fc_node index = fc_build_iota_along(g, count, rank - axis, 0);
     fc_node low = FC_NONODE, high = FC_NONODE;
     if (!fc_dim_is(&g->dims, from, 0)) low = fc_op2(g, FC_OP_ge, index, fc_build_dim(g, from));
     if (end != count) high = fc_op2(g, FC_OP_lt, index, fc_build_dim(g, end));

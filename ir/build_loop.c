@@ -6,10 +6,6 @@
 
 #include "ir/substitute.h"
 
-static bool usable(const fc_graph *g, fc_node n) {
-    return !g->error.code && n < g->nodes.len;
-}
-
 /* ---- holes ----------------------------------------------------------------------------------- */
 
 fc_node fc_build_hole(fc_graph *g, fusec_dtype t, uint32_t rank, const fc_dim *shape) {
@@ -43,7 +39,7 @@ void fc_print_body_attr(const fc_ninfo *n, fc_str *out) {
 fc_node fc_build_value_list(fc_graph *g, uint32_t n, const fc_node *v) {
     fc_node rest = FC_NONODE;
     for (uint32_t i = n; i-- > 0;) {
-        if (!usable(g, v[i])) return FC_NONODE;
+        if (!fc_usable(g, v[i])) return FC_NONODE;
         fc_ninfo l = {.op = FC_OP_LIST, .dtype = FUSEC_BOOL, .nops = rest == FC_NONODE ? 1 : 2};
         l.src[0] = v[i];
         l.src[1] = rest;
@@ -66,7 +62,7 @@ uint32_t fc_value_list(const fc_graph *g, fc_node list, fc_node *v, uint32_t roo
 /* ---- what a loop is made of ------------------------------------------------------------------ */
 
 fc_node fc_build_result(fc_graph *g, fc_node step, uint32_t number, fusec_dtype t, fc_list shape) {
-    if (!usable(g, step)) return FC_NONODE;
+    if (!fc_usable(g, step)) return FC_NONODE;
     return fc_graph_node(g, (fc_ninfo){.op = FC_OP_RESULT,
                                        .dtype = (uint8_t)t,
                                        .nops = 1,
@@ -92,7 +88,7 @@ static bool is_scalar(const fc_graph *g, fc_node n, fusec_dtype t) {
 }
 
 static bool check(fc_graph *g, const fc_loop_parts *p) {
-    if (!usable(g, p->first) || !usable(g, p->end)) return false;
+    if (!fc_usable(g, p->first) || !fc_usable(g, p->end)) return false;
     if (p->ncarried + p->ncollected > FC_MAX_LOOP_VALUES || !(p->ncarried + p->ncollected)) {
         fc_fail(&g->error, FUSEC_LIMIT, "a loop with %u values; it may have 1 to %d",
                 p->ncarried + p->ncollected, FC_MAX_LOOP_VALUES);
@@ -101,7 +97,7 @@ static bool check(fc_graph *g, const fc_loop_parts *p) {
     if (!is_scalar(g, p->first, FUSEC_I64) || !is_scalar(g, p->end, FUSEC_I64))
         return fc_fail(&g->error, FUSEC_INDEX_RANGE, "rounds are counted by scalars of i64"), false;
     if (p->condition != FC_NONODE &&
-        (!usable(g, p->condition) || !is_scalar(g, p->condition, FUSEC_BOOL)))
+        (!fc_usable(g, p->condition) || !is_scalar(g, p->condition, FUSEC_BOOL)))
         return fc_fail(&g->error, FUSEC_NOT_BOOL, "the condition of a loop is a scalar bool"),
                false;
     if (p->condition != FC_NONODE && p->ncollected)
@@ -110,7 +106,7 @@ static bool check(fc_graph *g, const fc_loop_parts *p) {
                        "rounds it makes is not known"),
                false;
     for (uint32_t i = 0; i < p->ncarried; i++) {
-        if (!usable(g, p->start[i]) || !usable(g, p->next[i]) || !usable(g, p->hole[i]) ||
+        if (!fc_usable(g, p->start[i]) || !fc_usable(g, p->next[i]) || !fc_usable(g, p->hole[i]) ||
             fc_at(g, p->hole[i])->op != FC_OP_HOLE || fc_hole_level(fc_at(g, p->hole[i])))
             return fc_fail(&g->error, FUSEC_INVALID,
                            "a carried value needs a start, a variable and "
@@ -120,7 +116,7 @@ static bool check(fc_graph *g, const fc_loop_parts *p) {
             return false;
     }
     for (uint32_t i = 0; i < p->ncollected; i++)
-        if (!usable(g, p->collected[i])) return false;
+        if (!fc_usable(g, p->collected[i])) return false;
     return true;
 }
 
@@ -153,8 +149,7 @@ static bool find_body(closing *c) {
     need(c, c->p->condition);
     for (uint32_t i = 0; i < c->p->ncarried; i++) need(c, c->p->next[i]);
     for (uint32_t i = 0; i < c->p->ncollected; i++) need(c, c->p->collected[i]);
-    for (fc_node n = c->len; n-- > 0;)
-        for (int k = 0; c->need[n] && k < fc_at(g, n)->nops; k++) c->need[fc_at(g, n)->src[k]] = 1;
+    fc_mark_operands(g, c->len, c->need);
     for (fc_node n = 0; n < c->len; n++) {
         const fc_ninfo *i = fc_at(g, n);
         if (!c->need[n]) continue;
@@ -315,9 +310,8 @@ static void find_holes(opening *c) {
 
 static fc_node open_like(fc_graph *g, fc_node n) {
     fc_dim shape[FC_MAX_RANK];
-    if (!usable(g, n)) return FC_NONODE;
-    const uint32_t rank = fc_rank(g, n);
-    for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(g, n, i);
+    if (!fc_usable(g, n)) return FC_NONODE;
+    const uint32_t rank = fc_shape_of(g, n, shape);
     return fc_build_hole(g, (fusec_dtype)fc_at(g, n)->dtype, rank, shape);
 }
 
@@ -356,7 +350,7 @@ static bool open_body(opening *c) {
 
 bool fc_loop_open(fc_graph *g, fc_node loop, fc_open_loop *o) {
     opening c = {.g = g, .o = o};
-    if (!usable(g, loop)) return false;
+    if (!fc_usable(g, loop)) return false;
     fc_loop_look(g, loop, &o->v);
     if (o->v.condition != FC_NONODE) c.root[c.nroots++] = o->v.condition;
     for (uint32_t i = 0; i < o->v.loop.carried; i++) c.root[c.nroots++] = o->v.next[i];

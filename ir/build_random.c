@@ -23,10 +23,7 @@ static fc_node scaled(fc_graph *g, fc_node v, fusec_dtype t, double by) {
 static fc_node numbers(fc_graph *g, const fc_draw *d) {
     fc_node all = FC_NONODE;
     for (uint32_t k = 0; k < d->rank; k++) {
-        fc_dim side[FC_MAX_RANK];
-        for (uint32_t i = k; i < d->rank; i++)
-            side[i - k] = i == k ? d->shape[k] : fc_dim_const(&g->dims, 1);
-        fc_node i = fc_build_reshape(g, fc_build_iota(g, d->shape[k]), d->rank - k, side);
+        const fc_node i = fc_build_iota_along(g, d->shape[k], d->rank - k, 0);
         if (k) all = fc_op2(g, FC_OP_mul, all, fc_build_dim(g, d->shape[k]));
         all = k ? fc_op2(g, FC_OP_add, all, i) : i;
     }
@@ -130,7 +127,7 @@ fc_node fc_build_randint(fc_graph *g, const fc_draw *d, fc_node lo, fc_node hi) 
 }
 
 fc_node fc_build_bernoulli(fc_graph *g, const fc_draw *d, fc_node p) {
-    if (g->error.code || p >= g->nodes.len) return FC_NONODE;
+    if (!fc_usable(g, p)) return FC_NONODE;
     const fusec_dtype t = (fusec_dtype)fc_at(g, p)->dtype;
     return fc_op2(g, FC_OP_lt, fc_build_uniform(g, d, t), p);
 }

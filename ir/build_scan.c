@@ -20,7 +20,7 @@ bool fc_can_scan(fc_op op) {
 
 fc_node fc_build_flip(fc_graph *g, fc_node a, uint32_t axis) {
     fc_slice s[FC_MAX_RANK];
-    if (g->error.code || a >= g->nodes.len) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     const fc_dim zero = fc_dim_const(&g->dims, 0), one = fc_dim_const(&g->dims, 1);
     for (uint32_t i = 0; i < fc_rank(g, a); i++) {
         const fc_dim size = fc_axis(g, a, i);
@@ -32,7 +32,7 @@ fc_node fc_build_flip(fc_graph *g, fc_node a, uint32_t axis) {
 
 fc_node fc_build_scan(fc_graph *g, fc_op op, fc_node a, int64_t axis, bool exclusive,
                       bool reverse) {
-    if (g->error.code || a >= g->nodes.len) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     const uint32_t rank = fc_rank(g, a);
     const int64_t k = axis < 0 ? axis + rank : axis;
     if (!fc_can_scan(op)) {

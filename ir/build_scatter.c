@@ -11,10 +11,6 @@
 
 #include <math.h>
 
-static inline bool usable(const fc_graph *g, fc_node n) {
-    return !g->error.code && n < g->nodes.len;
-}
-
 bool fc_can_scatter(fc_op op, fusec_dtype t) {
     switch (op) {
     case FC_OP_NONE: return true;
@@ -40,11 +36,6 @@ static fc_node fail(fc_graph *g, fusec_status s, const char *why) {
     return FC_NONODE;
 }
 
-static bool is_one(const fc_graph *g, fc_dim d) {
-    int64_t v;
-    return fc_dim_is_const(&g->dims, d, &v) && v == 1;
-}
-
 /* The shape of the updates: index and value broadcast together, and where they meet axes of the
  * base but for the computed one they are as long. */
 static bool join_shapes(fc_graph *g, fc_node base, fc_node index, fc_node value, uint32_t axis,
@@ -60,9 +51,9 @@ static bool join_shapes(fc_graph *g, fc_node base, fc_node index, fc_node value,
         fc_dim *d = &shape[*rank - rb + i];
         const fc_dim own = fc_axis(g, base, i);
         if (i == axis || *d == own) continue;
-        if (is_one(g, *d)) {
+        if (fc_dim_is(&g->dims, *d, 1)) {
             *d = own;
-        } else if (is_one(g, own)) {
+        } else if (fc_dim_is(&g->dims, own, 1)) {
             fc_fail_types(g, FUSEC_SHAPE_MISMATCH, "scatter", base, value,
                           "the array has one element where the values have an axis");
             return false;
@@ -93,7 +84,7 @@ static fc_node scatter(fc_graph *g, fc_node base, fc_node index, fc_node value, 
                        uint32_t flags) {
     fc_dim shape[FC_MAX_RANK];
     uint32_t rank;
-    if (!usable(g, base) || !usable(g, index) || !usable(g, value)) return FC_NONODE;
+    if (!fc_usable(g, base) || !fc_usable(g, index) || !fc_usable(g, value)) return FC_NONODE;
     const fusec_dtype t = (fusec_dtype)fc_at(g, base)->dtype;
     if (s.axis >= fc_rank(g, base)) {
         fc_fail(&g->error, FUSEC_BAD_AXIS, "scatter: there is no axis %u", (unsigned)s.axis);
@@ -147,7 +138,7 @@ fc_node fc_build_put(fc_graph *g, fc_node base, fc_node index, fc_node value, fc
     fc_dim where[2 * FC_MAX_RANK], shape[2 * FC_MAX_RANK];
     int64_t perm[2 * FC_MAX_RANK];
     const fc_dim one = fc_dim_const(&g->dims, 1);
-    if (!usable(g, base) || !usable(g, index) || !usable(g, value)) return FC_NONODE;
+    if (!fc_usable(g, base) || !fc_usable(g, index) || !fc_usable(g, value)) return FC_NONODE;
     const uint32_t rb = fc_rank(g, base), ri = fc_rank(g, index), lead = ri ? ri - 1 : 0;
     if (s.axis >= rb) return scatter(g, base, index, value, s, 0);
     const uint32_t want = rb - 1 + ri, rank = lead + rb;
@@ -176,12 +167,11 @@ fc_node fc_build_put(fc_graph *g, fc_node base, fc_node index, fc_node value, fc
 
 fc_node fc_build_positions(fc_graph *g, uint32_t rank, const fc_dim *shape, uint32_t lead,
                            uint32_t axis) {
-    fc_dim one[FC_MAX_RANK], stride = fc_dim_const(&g->dims, 1);
+    fc_dim stride = fc_dim_const(&g->dims, 1);
     fc_node sum = FC_NONODE;
     for (uint32_t i = rank; i-- > 0;) {
         if (i >= lead && i != lead + axis) continue;
-        for (uint32_t k = 0; k < rank; k++) one[k] = k == i ? shape[i] : fc_dim_const(&g->dims, 1);
-        const fc_node at = fc_build_reshape(g, fc_build_iota(g, shape[i]), rank, one);
+        const fc_node at = fc_build_iota_along(g, shape[i], rank, i);
         const fc_node by = fc_build_dim(g, stride);
         const fc_node term = sum == FC_NONODE ? at : fc_op2(g, FC_OP_mul, at, by);
         sum = sum == FC_NONODE ? term : fc_op2(g, FC_OP_add, sum, term);
@@ -195,7 +185,7 @@ fc_node fc_build_positions(fc_graph *g, uint32_t rank, const fc_dim *shape, uint
 
 fc_node fc_build_histogram(fc_graph *g, fc_node index, fc_node weight, fc_dim n) {
     const fc_dim one = fc_dim_const(&g->dims, 1);
-    if (!usable(g, index) || !usable(g, weight)) return FC_NONODE;
+    if (!fc_usable(g, index) || !fc_usable(g, weight)) return FC_NONODE;
     if (fc_rank(g, index) == 0) index = fc_build_reshape(g, index, 1, &one);
     const fc_node zero = fc_build_const(g, (fusec_dtype)fc_at(g, weight)->dtype, 0);
     return fc_build_scatter(g, fc_build_full(g, zero, 1, &n), index, weight,
@@ -216,8 +206,7 @@ static fc_node means(fc_graph *g, fc_node v, fc_node ids, fc_dim n) {
     fc_dim shape[FC_MAX_RANK + 1];
     const fusec_dtype t = (fusec_dtype)fc_at(g, v)->dtype;
     const fc_node sum = segments(g, v, ids, n, FC_OP_sum);
-    for (uint32_t i = 0; i < fc_rank(g, ids); i++) shape[i] = fc_axis(g, ids, i);
-    fc_node count = fc_build_full(g, fc_i64(g, 1), fc_rank(g, ids), shape);
+    fc_node count = fc_build_like(g, fc_i64(g, 1), ids);
     count = segments(g, count, ids, n, FC_OP_sum);
     if (sum == FC_NONODE || count == FC_NONODE) return FC_NONODE;
     for (uint32_t i = 0; i < fc_rank(g, sum); i++) shape[i] = i ? fc_dim_const(&g->dims, 1) : n;
@@ -226,7 +215,7 @@ static fc_node means(fc_graph *g, fc_node v, fc_node ids, fc_dim n) {
 }
 
 fc_node fc_build_segment(fc_graph *g, fc_node v, fc_node ids, fc_dim n, fc_op op) {
-    if (!usable(g, v) || !usable(g, ids)) return FC_NONODE;
+    if (!fc_usable(g, v) || !fc_usable(g, ids)) return FC_NONODE;
     if (!fc_rank(g, ids) || fc_rank(g, ids) > fc_rank(g, v))
         return fc_fail_types(g, FUSEC_SHAPE_MISMATCH, "segment", v, ids,
                              "every row needs a number");

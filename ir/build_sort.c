@@ -14,13 +14,8 @@
 
 /* ---- short forms ----------------------------------------------------------------------------- */
 
-static uint32_t shape_of(const fc_graph *g, fc_node n, fc_dim *shape) {
-    for (uint32_t i = 0; i < fc_rank(g, n); i++) shape[i] = fc_axis(g, n, i);
-    return fc_rank(g, n);
-}
-
 static bool find_axis(fc_graph *g, fc_node x, int64_t *axis) {
-    if (g->error.code || x >= g->nodes.len) return false;
+    if (!fc_usable(g, x)) return false;
     const int64_t rank = fc_rank(g, x), given = *axis;
     if (*axis < 0) *axis += rank;
     if (*axis >= 0 && *axis < rank) return true;
@@ -42,7 +37,7 @@ static fusec_dtype key_dtype(fusec_dtype t) {
 
 /* Of a float the bits as they are with the sign changed, or if it is negative all changed. */
 static fc_node key_of(fc_graph *g, fc_node x, bool down) {
-    if (g->error.code || x >= g->nodes.len) return FC_NONODE;
+    if (!fc_usable(g, x)) return FC_NONODE;
     const fusec_dtype t = (fusec_dtype)fc_at(g, x)->dtype, k = key_dtype(t);
     const uint64_t sign = UINT64_C(1) << (8 * fc_dtypes[t].bytes - 1), all = sign | (sign - 1);
     if (fc_is_complex(t))
@@ -208,7 +203,7 @@ enum { LARGEST = 32 }; /* log2 of what is searched */
 /* The powers of two, from the largest down, that leave less than v below them. */
 static fc_node search(fc_graph *g, fc_node a, fc_node v, bool right) {
     fc_dim shape[FC_MAX_RANK];
-    const uint32_t rank = shape_of(g, v, shape);
+    const uint32_t rank = fc_shape_of(g, v, shape);
     const fc_dim n = fc_axis(g, a, 0);
     const fc_node size = fc_build_dim(g, n);
     if (fc_require(g, FC_CHECK_GE, fc_dim_const(&g->dims, INT64_C(1) << (LARGEST + 1)), n,
@@ -227,7 +222,7 @@ static fc_node search(fc_graph *g, fc_node a, fc_node v, bool right) {
 }
 
 fc_node fc_build_searchsorted(fc_graph *g, fc_node a, fc_node v, bool right) {
-    if (g->error.code || a >= g->nodes.len || v >= g->nodes.len) return FC_NONODE;
+    if (!fc_usable(g, a) || !fc_usable(g, v)) return FC_NONODE;
     if (fc_rank(g, a) != 1) {
         fc_fail(&g->error, FUSEC_BAD_AXIS, "what is searched has one axis, not %u", fc_rank(g, a));
         return FC_NONODE;
@@ -281,7 +276,7 @@ fc_node fc_build_quantile(fc_graph *g, fc_node x, fc_node q, int64_t axis) {
 /* ---- what a mask holds ----------------------------------------------------------------------- */
 
 static bool is_mask(fc_graph *g, fc_node mask) {
-    if (g->error.code || mask >= g->nodes.len) return false;
+    if (!fc_usable(g, mask)) return false;
     if (fc_at(g, mask)->dtype == FUSEC_BOOL && fc_rank(g, mask) == 1) return true;
     fc_fail_types(g, FUSEC_NOT_BOOL, "a mask", mask, FC_NONODE, "it is bool, with one axis");
     return false;
@@ -310,7 +305,7 @@ bool fc_build_compress(fc_graph *g, fc_node mask, fc_node x, fc_dim size, fc_nod
     const fc_node rows = fc_build_gather(g, x, at[0], 0, false);
     const fc_node there = fc_op2(g, FC_OP_lt, fc_build_iota(g, size), at[1]);
     if (g->error.code) return false;
-    const uint32_t rank = shape_of(g, rows, shape);
+    const uint32_t rank = fc_shape_of(g, rows, shape);
     fc_dim column[FC_MAX_RANK] = {size};
     for (uint32_t i = 1; i < rank; i++) column[i] = fc_dim_const(&g->dims, 1);
     const fc_node inside =
@@ -322,7 +317,7 @@ bool fc_build_compress(fc_graph *g, fc_node mask, fc_node x, fc_dim size, fc_nod
 
 bool fc_build_unique(fc_graph *g, fc_node x, fc_dim size, fc_node out[2]) {
     fc_dim n = fc_dim_const(&g->dims, 1), all[1];
-    if (g->error.code || x >= g->nodes.len) return false;
+    if (!fc_usable(g, x)) return false;
     for (uint32_t i = 0; i < fc_rank(g, x); i++) n = fc_dim_mul(&g->dims, n, fc_axis(g, x, i));
     all[0] = n;
     const fc_node s = fc_build_sort(g, fc_build_reshape(g, x, 1, all), 0, false);

@@ -91,6 +91,13 @@ fc_node fc_build_broadcast(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *
     return fc_build_spread(g, a, rank, shape);
 }
 
+fc_node fc_build_like(fc_graph *g, fc_node a, fc_node like) {
+    fc_dim shape[FC_MAX_RANK];
+    if (!fc_usable(g, like)) return FC_NONODE;
+    const uint32_t rank = fc_shape_of(g, like, shape);
+    return fc_build_broadcast(g, a, rank, shape);
+}
+
 fc_node fc_build_spread(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape) {
     if (!fc_usable(g, a) || !rank_ok(g, rank, shape)) return FC_NONODE;
     if (fc_has_parts(g, a)) {
@@ -160,8 +167,7 @@ static bool slice_in_range(fc_graph *g, fc_dim axis, const fc_slice *s) {
 }
 
 static bool is_whole(const fc_graph *g, fc_dim axis, const fc_slice *s) {
-    int64_t start;
-    return s->step == 1 && s->size == axis && fc_dim_is_const(&g->dims, s->start, &start) && !start;
+    return s->step == 1 && s->size == axis && fc_dim_is(&g->dims, s->start, 0);
 }
 
 /* A slice of no element, and of one, has one form: the step says nothing then. */
@@ -214,17 +220,12 @@ static fc_dim product(fc_graph *g, uint32_t rank, const fc_dim *shape) {
     return p;
 }
 
-static bool is_zero(const fc_graph *g, fc_dim d) {
-    int64_t v;
-    return fc_dim_is_const(&g->dims, d, &v) && v == 0;
-}
-
 /* Products compare term by term only, so common factors (in any order) are dropped first; but not
  * zeros, which make the other factors irrelevant. */
 static bool same_count(fc_graph *g, uint32_t ra, fc_dim *sa, uint32_t rb, fc_dim *sb) {
     for (uint32_t i = 0; i < ra; i++)
         for (uint32_t j = 0; j < rb; j++)
-            if (sa[i] == sb[j] && !is_zero(g, sa[i])) {
+            if (sa[i] == sb[j] && !fc_dim_is(&g->dims, sa[i], 0)) {
                 sa[i--] = sa[--ra];
                 sb[j] = sb[--rb];
                 break;
@@ -246,8 +247,7 @@ fc_node fc_build_reshape(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *sh
         return fc_build_pair(g, p.re, p.im);
     }
     fc_dim sa[FC_MAX_RANK], sb[FC_MAX_RANK];
-    uint32_t ra = fc_rank(g, a);
-    for (uint32_t i = 0; i < ra; i++) sa[i] = fc_axis(g, a, i);
+    const uint32_t ra = fc_shape_of(g, a, sa);
     if (rank) memcpy(sb, shape, rank * sizeof *sb);
     if (!same_count(g, ra, sa, rank, sb))
         return fail_shapes(g, FC_OP_RESHAPE, a, FC_NONODE,

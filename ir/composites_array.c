@@ -33,8 +33,7 @@ fc_node fc_build_triangle(fc_graph *g, fc_node x, int64_t k, bool upper) {
         return FC_NONODE;
     }
     const fc_dim rows = fc_axis(g, x, rank - 2), columns = fc_axis(g, x, rank - 1);
-    const fc_dim side[2] = {rows, fc_dim_const(&g->dims, 1)};
-    const fc_node row = fc_build_reshape(g, fc_build_iota(g, rows), 2, side);
+    const fc_node row = fc_build_iota_along(g, rows, 2, 0);
     const fc_node column = fc_build_iota(g, columns);
     const fc_node border = fc_op2(g, FC_OP_add, row, fc_i64(g, k));
     const fc_node kept = fc_op2(g, upper ? FC_OP_ge : FC_OP_le, column, border);

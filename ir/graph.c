@@ -40,8 +40,18 @@ void fc_graph_free(fc_graph *g) {
 }
 
 bool fc_axis_is_one(const fc_graph *g, fc_node n, uint32_t axis) {
-    int64_t v;
-    return fc_dim_is_const(&g->dims, fc_axis(g, n, axis), &v) && v == 1;
+    return fc_dim_is(&g->dims, fc_axis(g, n, axis), 1);
+}
+
+bool fc_graph_has(const fc_graph *g, fc_op op) {
+    for (fc_node n = 0; n < g->nodes.len; n++)
+        if (fc_at(g, n)->op == op) return true;
+    return false;
+}
+
+void fc_mark_operands(const fc_graph *g, fc_node end, uint8_t *need) {
+    for (fc_node n = end; n-- > 0;)
+        for (int k = 0; need[n] && k < fc_at(g, n)->nops; k++) need[fc_at(g, n)->src[k]] = 1;
 }
 
 /* What is much larger than the last content is given back: clearing it would cost more than it
@@ -350,13 +360,13 @@ const char *const fc_edge_names[FC_EDGE_COUNT] = {"none", "zero",    "edge",
 /* "[1 + i0 - 2*i2 wrap, i1]" */
 static void print_view(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
     const uint32_t ra = fc_rank(g, n->src[0]), rn = fc_list_len(g, n->shape);
-    const int64_t *v = fc_list_at(g, (fc_list)n->attr) + 1;
-    for (uint32_t i = 0; i < ra; i++, v += 2 + rn) {
+    for (uint32_t i = 0; i < ra; i++) {
+        const fc_view_axis v = fc_view_axis_of(g, n, i);
         fc_str_add(out, i ? ", " : " [");
-        fc_dim_print(&g->dims, (fc_dim)v[0], out);
+        fc_dim_print(&g->dims, v.start, out);
         for (uint32_t k = 0; k < rn; k++)
-            if (v[2 + k]) fc_str_printf(out, " + %lld*i%u", (long long)v[2 + k], (unsigned)k);
-        if (v[1]) fc_str_printf(out, " %s", fc_edge_names[v[1]]);
+            if (v.step[k]) fc_str_printf(out, " + %lld*i%u", (long long)v.step[k], (unsigned)k);
+        if (v.edge) fc_str_printf(out, " %s", fc_edge_names[v.edge]);
     }
     fc_str_add(out, ra ? "]" : "");
 }

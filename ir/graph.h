@@ -265,6 +265,25 @@ static inline fc_dim fc_axis(const fc_graph *g, fc_node n, uint32_t axis) {
     return (fc_dim)fc_list_at(g, g->nodes.at[n].shape)[axis];
 }
 bool fc_axis_is_one(const fc_graph *g, fc_node n, uint32_t axis); /* the literal size 1 */
+/* The axes of n; gives how many there are. */
+static inline uint32_t fc_shape_of(const fc_graph *g, fc_node n, fc_dim *shape) {
+    const uint32_t rank = fc_rank(g, n);
+    for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(g, n, i);
+    return rank;
+}
+/* A constant or a size, which are operands of arrays of any shape. */
+static inline bool fc_is_scalar_leaf(const fc_graph *g, fc_node n) {
+    return fc_at(g, n)->op == FC_OP_CONST || fc_at(g, n)->op == FC_OP_DIM;
+}
+/* Axis i of the operand of a general view. */
+static inline fc_view_axis fc_view_axis_of(const fc_graph *g, const fc_ninfo *view, uint32_t i) {
+    const int64_t *list = fc_list_at(g, (fc_list)view->attr);
+    const int64_t *axis = list + 1 + (size_t)i * (size_t)(2 + list[0]);
+    return (fc_view_axis){(fc_dim)axis[0], (fc_edge)axis[1], axis + 2};
+}
+bool fc_graph_has(const fc_graph *g, fc_op op);
+/* Marks what the marked nodes before `end` are made of, too; need[] has an entry for each node. */
+void fc_mark_operands(const fc_graph *g, fc_node end, uint8_t *need);
 
 /* ---- making: raw ------------------------------------------------------------------------- */
 
@@ -288,6 +307,8 @@ fc_node fc_build_number(fc_graph *g, fusec_dtype t,
 fc_node fc_build_dim(fc_graph *g, fc_dim d); /* i64, rank 0 */
 fc_node fc_build_full(fc_graph *g, fc_node scalar, uint32_t rank, const fc_dim *shape);
 fc_node fc_build_iota(fc_graph *g, fc_dim n); /* i64 [n] */
+/* The same along one axis of `rank`, of which the others have size 1. */
+fc_node fc_build_iota_along(fc_graph *g, fc_dim n, uint32_t rank, uint32_t axis);
 
 /* Random numbers (build_random.c). Seed and stream are scalars of u64. bits: u32 or u64; uniform
  * and normal: floats; randint: lo and hi are scalars of i64, and so is the result; bernoulli: p a
@@ -358,6 +379,7 @@ fc_node fc_fail_types(fc_graph *g, fusec_status s, const char *what, fc_node a, 
                       const char *why);
 void fc_bad_axis(fc_graph *g, uint32_t axis); /* fails: the size of this axis was not made */
 fc_node fc_build_broadcast(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape);
+fc_node fc_build_like(fc_graph *g, fc_node a, fc_node like); /* to the shape of `like` */
 /* The same, but a broadcast of a broadcast stays two nodes. */
 fc_node fc_build_spread(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape);
 fc_node fc_build_permute(fc_graph *g, fc_node a, const int64_t *perm); /* rank entries */

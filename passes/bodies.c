@@ -11,6 +11,8 @@
 #include "passes/repeat.h"
 #include "passes/rewrite.h"
 
+#include <stdio.h>
+
 /* ---- scalars of the host --------------------------------------------------------------------- */
 
 void fc_plan_host_scalars(const fc_graph *g, uint8_t *host) {
@@ -83,11 +85,9 @@ static fc_node new_input(taking *t, fc_graph *b, fc_node like, bool by_value, fc
     const uint32_t rank = fc_rank(t->src, like);
     const fusec_dtype type = (fusec_dtype)fc_at(t->src, like)->dtype;
     fc_dim shape[FC_MAX_RANK] = {fc_dim_const(&b->dims, 1)};
-    char name[24] = "v";
-    uint32_t len = 1, v = (uint32_t)t->inputs.len;
-    do name[len++] = (char)('0' + v % 10);
-    while (v /= 10);
-    for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(t->src, like, i);
+    char name[24];
+    snprintf(name, sizeof name, "v%u", (unsigned)t->inputs.len);
+    fc_shape_of(t->src, like, shape);
     if (!fc_push(t->src->alloc, &t->inputs, in)) return fc_oom(&b->error), FC_NONODE;
     const bool one = !rank && !by_value;
     const fc_node n = fc_build_input(b, name, type, one ? 1 : rank, shape);
@@ -173,11 +173,7 @@ static void add_outputs(taking *t, fc_graph *b, const fc_loop_view *v) {
     for (uint32_t i = 0; i < v->loop.carried; i++) out[n++] = t->body_map[v->next[i]];
     for (uint32_t i = 0; i < v->loop.collected; i++) out[n++] = t->body_map[v->collected[i]];
     for (uint32_t i = 0; i < n && !b->error.code; i++) {
-        uint32_t len = 1, k = i;
-        name[0] = 'r';
-        do name[len++] = (char)('0' + k % 10);
-        while (k /= 10);
-        name[len] = 0;
+        snprintf(name, sizeof name, "r%u", i);
         fc_build_output(b, name, out[i]);
     }
 }
@@ -295,12 +291,6 @@ static fusec_status check_leaks(const fc_graph *g, const uint64_t *levels, fc_er
     return FUSEC_OK;
 }
 
-static bool has_bodies(const fc_graph *g) {
-    for (fc_node n = 0; n < g->nodes.len; n++)
-        if (fc_at(g, n)->op == FC_OP_LOOP || fc_at(g, n)->op == FC_OP_HOLE) return true;
-    return false;
-}
-
 static bool has_open_loops(const fc_graph *g) {
     for (fc_node n = 0; n < g->nodes.len; n++)
         if (fc_at(g, n)->op == FC_OP_LOOP && !fc_loop_is_planned(fc_at(g, n))) return true;
@@ -352,7 +342,8 @@ static fusec_status take_loops(fc_plan *p, const fc_pass_options *o, fc_error *e
 /* The loops of a condition come up again in that of the first round, which is a value around the
  * loop; they are fewer deep. */
 fusec_status fc_plan_bodies(fc_plan *p, const fc_pass_options *o, fc_error *e) {
-    if (!has_bodies(&p->graph)) return FUSEC_OK;
+    if (!(fc_graph_has(&p->graph, FC_OP_LOOP) || fc_graph_has(&p->graph, FC_OP_HOLE)))
+        return FUSEC_OK;
     FC_TRY(check_planned(&p->graph, e));
     do FC_TRY(take_loops(p, o, e));
     while (has_open_loops(&p->graph));

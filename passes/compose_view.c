@@ -36,10 +36,8 @@ static bool compose_slices(fc_graph *g, fc_ninfo *n, const fc_ninfo *inner) {
 /* Whether some index of a general view reads 0 rather than an element. */
 static bool may_read_zero(const fc_graph *g, const fc_ninfo *n) {
     if (n->op != FC_OP_VIEW) return false;
-    const int64_t *v = fc_list_at(g, (fc_list)n->attr);
-    const uint32_t each = 2 + (uint32_t)v[0], len = fc_list_len(g, (fc_list)n->attr);
-    for (uint32_t i = 1; i < len; i += each)
-        if (v[i + 1] == FC_EDGE_ZERO) return true;
+    for (uint32_t i = 0; i < fc_rank(g, n->src[0]); i++)
+        if (fc_view_axis_of(g, n, i).edge == FC_EDGE_ZERO) return true;
     return false;
 }
 
@@ -65,9 +63,7 @@ static bool changes_nothing(const fc_graph *g, const fc_ninfo *n) {
     for (uint32_t i = 0; n->op == FC_OP_PERMUTE && i < rank; i++)
         if (v[i] != i) return false;
     for (uint32_t i = 0; n->op == FC_OP_SLICE && i < rank; i++) {
-        int64_t start;
-        if (!fc_dim_is_const(&g->dims, (fc_dim)v[3 * i], &start) || start || v[3 * i + 1] != 1)
-            return false;
+        if (!fc_dim_is(&g->dims, (fc_dim)v[3 * i], 0) || v[3 * i + 1] != 1) return false;
     }
     return true;
 }

@@ -90,8 +90,7 @@ typedef struct fc_join {
 
 static bool has_kept_axis(const fc_graph *g, fc_list domain, uint64_t reduced) {
     for (uint32_t i = 0; i < fc_list_len(g, domain); i++) {
-        int64_t v;
-        bool one = fc_dim_is_const(&g->dims, (fc_dim)fc_list_at(g, domain)[i], &v) && v == 1;
+        const bool one = fc_dim_is(&g->dims, (fc_dim)fc_list_at(g, domain)[i], 1);
         if (!(reduced >> i & 1) && !one) return true;
     }
     return false;

@@ -211,12 +211,12 @@ static bool repeats(const fc_graph *g, fc_node b) {
 /* The same of a general view: a window, or an axis of the result that no index uses. */
 static bool view_repeats(const fc_graph *g, fc_node v) {
     const uint32_t ra = fc_rank(g, fc_at(g, v)->src[0]), rn = fc_rank(g, v);
-    const int64_t *list = fc_list_at(g, (fc_list)fc_at(g, v)->attr) + 1;
     uint64_t used = 0;
-    for (uint32_t i = 0; i < ra; i++, list += 2 + rn) {
+    for (uint32_t i = 0; i < ra; i++) {
+        const fc_view_axis axis = fc_view_axis_of(g, fc_at(g, v), i);
         uint32_t terms = 0;
         for (uint32_t k = 0; k < rn; k++) {
-            if (!list[2 + k]) continue;
+            if (!axis.step[k]) continue;
             used |= UINT64_C(1) << k;
             terms++;
         }

@@ -50,7 +50,7 @@ bool fc_g_function_depends(fc_grad_ctx *c, const fc_g_function *f, bool *depends
 /* ---- what callers ask for -------------------------------------------------------------------- */
 
 static bool check_float(fc_graph *g, fc_node n, const char *what) {
-    if (g->error.code || n >= g->nodes.len) return false;
+    if (!fc_usable(g, n)) return false;
     const fusec_dtype t = (fusec_dtype)fc_at(g, n)->dtype;
     if (fc_is_float(t) || fc_is_complex(t)) return true;
     fc_fail(&g->error, FUSEC_NO_GRADIENT, "%s is %s; derivatives are of floats, by floats", what,
@@ -60,15 +60,13 @@ static bool check_float(fc_graph *g, fc_node n, const char *what) {
 
 /* A cotangent or tangent belongs to a value: its dtype, and its shape or a scalar. */
 static fc_node check_belongs(fc_graph *g, fc_node v, fc_node n, const char *what) {
-    fc_dim shape[FC_MAX_RANK];
-    if (g->error.code || v >= g->nodes.len) return FC_NONODE;
+    if (!fc_usable(g, v)) return FC_NONODE;
     if (fc_at(g, v)->dtype != fc_at(g, n)->dtype) {
         fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "%s is %s, and what it belongs to %s", what,
                 fc_dtypes[fc_at(g, v)->dtype].name, fc_dtypes[fc_at(g, n)->dtype].name);
         return FC_NONODE;
     }
-    const uint32_t rank = fc_g_shape(g, n, shape);
-    return fc_g_is_const(g, v) ? v : fc_build_broadcast(g, v, rank, shape);
+    return fc_g_is_const(g, v) ? v : fc_build_like(g, v, n);
 }
 
 static bool check_all(fc_graph *g, fc_node y, uint32_t n, const fc_node *x) {
@@ -179,7 +177,6 @@ fc_node fc_jvp(fc_graph *g, fc_node y, uint32_t n, const fc_node *x, const fc_no
     fc_grad_walk w;
     fc_node r = FC_NONODE;
     real_list by;
-    fc_dim shape[FC_MAX_RANK];
     if (!check_all(g, y, n, x) || !real_begin(g, n, x, &by)) return r;
     y = as_pair(g, y);
     for (uint32_t k = 0, at = 0; k < n; k++) {
@@ -197,9 +194,8 @@ fc_node fc_jvp(fc_graph *g, fc_node y, uint32_t n, const fc_node *x, const fc_no
     fc_gw_set_tangents(&w, by.n, by.x, by.dx);
     fc_free(g->alloc, by.x);
     if (fc_gw_forward(&w)) {
-        const uint32_t rank = fc_g_shape(g, y, shape);
         r = w.value[y] == FC_NONODE ? fc_g_zero(g, y) : w.value[y];
-        r = fc_g_spread(&w.c, r, rank, shape);
+        r = fc_g_spread_as(&w.c, r, y);
     }
     fc_gw_free(&w);
     return r;
@@ -208,15 +204,11 @@ fc_node fc_jvp(fc_graph *g, fc_node y, uint32_t n, const fc_node *x, const fc_no
 /* 1 where the leading axes and the axes of y are at one place, else 0. */
 static fc_node unit_cotangents(fc_graph *g, fc_node y) {
     const uint32_t rank = fc_rank(g, y);
-    const fc_dim one = fc_dim_const(&g->dims, 1);
     fc_node all = fc_build_const(g, FUSEC_BOOL, 1);
     for (uint32_t i = 0; i < rank; i++) {
-        fc_dim row[FC_MAX_RANK], column[FC_MAX_RANK];
-        for (uint32_t k = 0; k < 2 * rank; k++) row[k] = column[k] = one;
-        row[rank + i] = column[i] = fc_axis(g, y, i);
-        const fc_node at = fc_build_iota(g, fc_axis(g, y, i));
-        const fc_node same = fc_op2(g, FC_OP_eq, fc_build_reshape(g, at, 2 * rank, row),
-                                    fc_build_reshape(g, at, 2 * rank, column));
+        const fc_dim n = fc_axis(g, y, i);
+        const fc_node same = fc_op2(g, FC_OP_eq, fc_build_iota_along(g, n, 2 * rank, rank + i),
+                                    fc_build_iota_along(g, n, 2 * rank, i));
         all = i ? fc_op2(g, FC_OP_logical_and, all, same) : same;
     }
     const fusec_dtype t = (fusec_dtype)fc_at(g, y)->dtype;
@@ -239,7 +231,7 @@ fc_node fc_jacobian(fc_graph *g, fc_node y, fc_node x) {
     }
     const fc_node unit = unit_cotangents(g, y);
     fc_grad_ctx c = {.g = g};
-    c.nlead = fc_g_shape(g, y, c.lead);
+    c.nlead = fc_shape_of(g, y, c.lead);
     if (unit == FC_NONODE || !fc_gw_begin(&w, c, 1, &y, 1, &x, 1)) return r;
     w.value[y] = unit;
     w.marked[y] = 1;

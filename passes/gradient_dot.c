@@ -52,7 +52,7 @@ fc_node fc_g_dot_target(const fc_graph *g, fc_node n, int k) {
 static fc_node over_domain(fc_grad_ctx *c, fc_node n, fc_node a, uint32_t nkept,
                            const uint8_t *kept) {
     fc_dim shape[FC_MAX_RANK], with_ones[FC_MAX_RANK];
-    const uint32_t rank = fc_g_shape(c->g, fc_at(c->g, n)->src[0], shape);
+    const uint32_t rank = fc_shape_of(c->g, fc_at(c->g, n)->src[0], shape);
     for (uint32_t i = 0; i < rank; i++) with_ones[i] = fc_dim_const(&c->g->dims, 1);
     for (uint32_t i = 0; i < nkept; i++) with_ones[kept[i]] = shape[kept[i]];
     return fc_g_spread(c, fc_g_reshape(c, a, rank, with_ones), rank, shape);
@@ -69,9 +69,8 @@ fc_node fc_g_dot_reverse(fc_grad_ctx *c, fc_node n, int k, fc_node a, bool guard
         const fc_node r = v == FC_NONODE ? v : fc_g_op(c, FC_OP_mul, v, y.n);
         return guard ? fc_g_guard(c, v, r) : r;
     }
-    fc_dim shape[FC_MAX_RANK];
-    const uint32_t rank = fc_g_shape(g, n, shape), nx = fc_rank(g, x.n);
-    a = fc_g_spread(c, a, rank, shape);
+    const uint32_t nx = fc_rank(g, x.n);
+    a = fc_g_spread_as(c, a, n);
     for (uint32_t i = 0; i < c->nlead; i++) arrives[i] = out[i] = (uint8_t)(FIRST_LEAD + i);
     for (uint32_t i = 0; i < nkept; i++) arrives[c->nlead + i] = kept[i];
     for (uint32_t i = 0; i < nx; i++) out[c->nlead + i] = x.label[i];
@@ -84,10 +83,9 @@ fc_node fc_g_dot_reverse(fc_grad_ctx *c, fc_node n, int k, fc_node a, bool guard
 fc_node fc_g_dot_forward(fc_grad_ctx *c, fc_node n, int k, fc_node t) {
     fc_graph *g = c->g;
     uint8_t kept[FC_MAX_RANK];
-    fc_dim shape[FC_MAX_RANK];
     const labelled x = operand(g, n, k), y = operand(g, n, !k);
-    const uint32_t nkept = result_labels(g, n, kept), rank = fc_g_shape(g, x.n, shape);
-    t = fc_g_spread(c, t, rank, shape);
+    const uint32_t nkept = result_labels(g, n, kept);
+    t = fc_g_spread_as(c, t, x.n);
     return fc_build_dot(g, k ? y.n : t, k ? y.label : x.label, k ? t : y.n, k ? x.label : y.label,
                         nkept, kept);
 }

@@ -28,16 +28,9 @@ static fc_dim length(const fc_graph *g, fc_node n) {
     return fc_axis(g, n, fc_rank(g, n) - 1);
 }
 
-/* v in all of its elements: a constant for all has no shape. */
-static fc_node whole(fc_grad_ctx *c, fc_node v, fc_node of) {
-    fc_dim shape[FC_MAX_RANK];
-    const uint32_t rank = fc_g_shape(c->g, of, shape);
-    return fc_g_spread(c, v, rank, shape);
-}
-
 fc_node fc_g_fft_reverse(fc_grad_ctx *c, fc_node n, fc_node a) {
     fc_graph *g = c->g;
-    a = whole(c, a, n);
+    a = fc_g_spread_as(c, a, n); /* a constant for all has no shape */
     const fc_fft_kind kind = fc_dft_kind(g, n);
     const fc_dim from = length(g, fc_dft_operand(g, n)), to = length(g, n);
     switch (kind) {
@@ -51,7 +44,7 @@ fc_node fc_g_fft_reverse(fc_grad_ctx *c, fc_node n, fc_node a) {
 }
 
 fc_node fc_g_fft_forward(fc_grad_ctx *c, fc_node n, fc_node t) {
-    t = whole(c, t, fc_dft_operand(c->g, n));
+    t = fc_g_spread_as(c, t, fc_dft_operand(c->g, n));
     if (t == FC_NONODE) return t;
     return fc_build_dft(c->g, fc_dft_kind(c->g, n), t, length(c->g, n));
 }

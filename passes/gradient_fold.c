@@ -86,8 +86,7 @@ static bool apply(folding *f, const fc_node *earlier, const fc_node *later, fc_n
         need[f->body[k]] = 1;
         if (f->body[k] > last) last = f->body[k];
     }
-    for (fc_node n = last + 1; n-- > 0 && !g->error.code;)
-        for (int k = 0; need[n] && k < fc_at(g, n)->nops; k++) need[fc_at(g, n)->src[k]] = 1;
+    if (!g->error.code) fc_mark_operands(g, last + 1, need);
     for (fc_node n = 0; n <= last && !g->error.code; n++) {
         const fc_ninfo i = *fc_at(g, n);
         fc_node x[3] = {FC_NONODE, FC_NONODE, FC_NONODE};
@@ -108,7 +107,7 @@ static bool apply(folding *f, const fc_node *earlier, const fc_node *later, fc_n
 static fc_node bound_like(fc_graph *g, fc_node n) {
     fc_dim shape[FC_MAX_RANK];
     if (!fc_usable(g, n)) return FC_NONODE;
-    const uint32_t rank = fc_g_shape(g, n, shape);
+    const uint32_t rank = fc_shape_of(g, n, shape);
     return fc_build_hole(g, (fusec_dtype)fc_at(g, n)->dtype, rank, shape);
 }
 
@@ -143,7 +142,7 @@ static fc_node shifted(fc_graph *g, fc_node a, uint32_t axis, int64_t by, fc_nod
     int64_t step[FC_MAX_RANK][FC_MAX_RANK] = {{0}};
     fc_dim shape[FC_MAX_RANK];
     if (!fc_usable(g, a) || fc_g_is_const(g, a)) return a;
-    const uint32_t rank = fc_g_shape(g, a, shape);
+    const uint32_t rank = fc_shape_of(g, a, shape);
     for (uint32_t i = 0; i < rank; i++) {
         step[i][i] = 1;
         axes[i] = (fc_view_axis){fc_dim_const(&g->dims, i == axis ? by : 0),
@@ -151,10 +150,7 @@ static fc_node shifted(fc_graph *g, fc_node a, uint32_t axis, int64_t by, fc_nod
     }
     const fc_node r = fc_build_view(g, a, rank, shape, axes);
     if (fill == FC_NONODE || !fc_usable(g, r)) return r;
-    fc_dim along[FC_MAX_RANK];
-    for (uint32_t i = 0; i < rank; i++) along[i] = fc_dim_const(&g->dims, 1);
-    along[axis] = shape[axis];
-    const fc_node at = fc_build_reshape(g, fc_build_iota(g, shape[axis]), rank, along);
+    const fc_node at = fc_build_iota_along(g, shape[axis], rank, axis);
     const fc_node first = fc_op2(g, FC_OP_eq, at, fc_i64(g, 0));
     return fc_where(g, first, fill, r);
 }
@@ -278,9 +274,7 @@ static fc_node times(fc_graph *g, fc_node a, fc_node b) {
 
 /* A value in the shape of all: the elements', behind the leading axes. */
 static fc_node spread(folding *f, fc_node v) {
-    fc_dim shape[FC_MAX_RANK];
-    const uint32_t rank = fc_g_shape(f->c->g, f->element[0], shape);
-    return fc_g_spread(f->c, v, rank, shape);
+    return fc_g_spread_as(f->c, v, f->element[0]);
 }
 
 /* What y_k gets from those that are solved. */
@@ -402,7 +396,7 @@ static bool is_active(const folding *f, const uint8_t *needed, fc_node element) 
 static fc_node over_elements(folding *f, fc_node a) {
     fc_graph *g = f->c->g;
     fc_dim shape[FC_MAX_RANK];
-    const uint32_t rank = fc_g_shape(g, f->element[0], shape);
+    const uint32_t rank = fc_shape_of(g, f->element[0], shape);
     shape[rank - 1] = fc_dim_const(&g->dims, 1);
     return spread(f, fc_g_reshape(f->c, a, rank, shape));
 }
@@ -483,7 +477,6 @@ void fc_g_fold_reverse(fc_grad_ctx *c, fc_node n, const uint8_t *needed, fc_node
 static fc_node reduce_forward(folding *f, fc_node *t) {
     fc_graph *g = f->c->g;
     fc_node y[MOST], dy[MOST];
-    fc_dim shape[FC_MAX_RANK];
     bool marked = true;
     if (!line_up(f, f->s.n, f->element) || !line_up(f, f->s.n, t) || !whole(f, y)) return FC_NONODE;
     const fc_g_function fn = {f->s.n, f->s.n, y, f->e};
@@ -492,8 +485,7 @@ static fc_node reduce_forward(folding *f, fc_node *t) {
     if (r == FC_NONODE || !unbind(f, 1, &r)) return FC_NONODE;
     const int64_t axis = f->axis;
     r = fc_build_reduce(g, FC_OP_sum, spread(f, r), 1, &axis, false);
-    const uint32_t rank = fc_g_shape(g, f->n, shape);
-    return fc_g_reshape(f->c, r, rank, shape);
+    return fc_g_reshape_as(f->c, r, f->n);
 }
 
 /* The scan of a record of the values and their tangents, for those that move each other in a

@@ -21,10 +21,10 @@ fc_node fc_g_op(fc_grad_ctx *c, fc_op op, fc_node a, fc_node b);
 fc_node fc_g_guard(fc_grad_ctx *c, fc_node a, fc_node v);
 /* v spread to the shape behind the leading axes. */
 fc_node fc_g_spread(fc_grad_ctx *c, fc_node v, uint32_t rank, const fc_dim *shape);
-/* The axes of node n. */
-uint32_t fc_g_shape(const fc_graph *g, fc_node n, fc_dim *shape);
+fc_node fc_g_spread_as(fc_grad_ctx *c, fc_node v, fc_node like);
 /* v under other axes, of the same number of elements, behind the leading ones. */
 fc_node fc_g_reshape(fc_grad_ctx *c, fc_node v, uint32_t rank, const fc_dim *shape);
+fc_node fc_g_reshape_as(fc_grad_ctx *c, fc_node v, fc_node like);
 void fc_g_fail(fc_grad_ctx *c, fc_node n, const char *why);
 
 /* 0 of the dtype of n, which may be complex. */

@@ -52,18 +52,18 @@ static view read_view(fc_grad_ctx *c, fc_node n) {
     const fc_ninfo *i = fc_at(g, n);
     const int64_t *list = fc_list_at(g, (fc_list)i->attr);
     view v = {.c = c, .n = n};
-    v.ra = fc_g_shape(g, i->src[0], v.from);
-    v.rank = fc_g_shape(g, n, v.to);
+    v.ra = fc_shape_of(g, i->src[0], v.from);
+    v.rank = fc_shape_of(g, n, v.to);
     for (uint32_t k = 0; k < v.ra; k++) {
         if (i->op == FC_OP_SLICE) {
             v.start[k] = (fc_dim)list[3 * k];
             v.step[k][k] = list[3 * k + 1];
             continue;
         }
-        const int64_t *axis = list + 1 + (size_t)k * (2 + v.rank);
-        v.start[k] = (fc_dim)axis[0];
-        v.edge[k] = (fc_edge)axis[1];
-        memcpy(v.step[k], axis + 2, v.rank * sizeof *axis);
+        const fc_view_axis axis = fc_view_axis_of(g, i, k);
+        v.start[k] = axis.start;
+        v.edge[k] = axis.edge;
+        memcpy(v.step[k], axis.step, v.rank * sizeof *axis.step);
     }
     return v;
 }
@@ -247,12 +247,8 @@ static bool remainder_of(view *v, uint32_t k, const image *const *m, affine *out
 
 /* The positions along axis i of what is built, in its rank. */
 static fc_node positions(view *v, uint32_t i) {
-    fc_graph *g = v->c->g;
-    fc_dim shape[FC_MAX_RANK];
     const uint32_t lead = v->c->nlead;
-    for (uint32_t k = 0; k < lead + v->built; k++) shape[k] = fc_dim_const(&g->dims, 1);
-    shape[lead + i] = v->shape[i];
-    return fc_build_reshape(g, fc_build_iota(g, v->shape[i]), lead + v->built, shape);
+    return fc_build_iota_along(v->c->g, v->shape[i], lead + v->built, lead + i);
 }
 
 static fc_node value_of(view *v, const affine *a) {
@@ -397,17 +393,12 @@ fc_node fc_g_take_reverse(fc_grad_ctx *c, fc_node n, fc_node a) {
     fc_graph *g = c->g;
     const fc_ninfo i = *fc_at(g, n);
     const uint32_t axis = (uint32_t)i.attr, rank = fc_rank(g, n);
-    fc_dim shape[FC_MAX_RANK], line[FC_MAX_RANK];
     int64_t count;
     fc_node sum = FC_NONODE;
     if (!fc_dim_is_const(&g->dims, fc_axis(g, n, axis), &count) || count > MOST_TAKEN || !count)
         return fc_g_take_to(c, n, a);
-    fc_g_shape(g, n, shape);
-    a = fc_g_spread(c, a, rank, shape);
-    for (uint32_t k = 0; k < rank; k++) line[k] = fc_dim_const(&g->dims, 1);
-    fc_g_shape(g, i.src[0], shape);
-    line[axis] = shape[axis];
-    const fc_node place = fc_build_reshape(g, fc_build_iota(g, shape[axis]), rank, line);
+    a = fc_g_spread_as(c, a, n);
+    const fc_node place = fc_build_iota_along(g, fc_axis(g, i.src[0], axis), rank, axis);
     for (int64_t k = 0; k < count; k++) {
         const fc_node at = one_of(g, i.src[1], 0, axis, k);
         const fc_node here = fc_op2(g, FC_OP_eq, place, at);
@@ -422,9 +413,7 @@ fc_node fc_g_take_reverse(fc_grad_ctx *c, fc_node n, fc_node a) {
 
 fc_node fc_g_index_forward(fc_grad_ctx *c, fc_node n, fc_node t) {
     fc_graph *g = c->g;
-    fc_dim shape[FC_MAX_RANK];
     fc_ninfo i = *fc_at(g, n);
-    const uint32_t rank = fc_g_shape(g, i.src[0], shape);
-    i.src[0] = fc_g_spread(c, t, rank, shape);
+    i.src[0] = fc_g_spread_as(c, t, i.src[0]);
     return i.src[0] == FC_NONODE ? FC_NONODE : fc_graph_node(g, i);
 }

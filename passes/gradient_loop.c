@@ -135,17 +135,15 @@ static bool find_active(looping *l) {
 
 /* A cotangent or tangent of n in its shape; 0 for FC_NONODE. */
 static fc_node whole(fc_grad_ctx *c, fc_node v, fc_node n) {
-    fc_dim shape[FC_MAX_RANK];
     if (c->g->error.code) return FC_NONODE;
-    const uint32_t rank = fc_g_shape(c->g, n, shape);
-    return fc_g_spread(c, v == FC_NONODE ? fc_g_zero(c->g, n) : v, rank, shape);
+    return fc_g_spread_as(c, v == FC_NONODE ? fc_g_zero(c->g, n) : v, n);
 }
 
 /* A bound variable for what belongs to n. */
 static fc_node hole_for(fc_grad_ctx *c, fc_node n) {
     fc_dim shape[2 * FC_MAX_RANK];
     memcpy(shape, c->lead, c->nlead * sizeof *shape);
-    const uint32_t rank = c->nlead + fc_g_shape(c->g, n, shape + c->nlead);
+    const uint32_t rank = c->nlead + fc_shape_of(c->g, n, shape + c->nlead);
     if (rank > FC_MAX_RANK)
         return fc_fail(&c->g->error, FUSEC_LIMIT, "a jacobian of rank %u; the limit is %u", rank,
                        (unsigned)FC_MAX_RANK),
@@ -302,10 +300,6 @@ static bool one_round(rounding *r) {
 
 /* ---- reverse: all rounds --------------------------------------------------------------------- */
 
-static bool is_size(const fc_graph *g, fc_node n) {
-    return fc_at(g, n)->op == FC_OP_CONST || fc_at(g, n)->op == FC_OP_DIM;
-}
-
 /* Which carried values the shares read, and whether they read the counter. */
 static bool find_read(rounding *r, bool *carried, bool *counter) {
     looping *l = &r->l;
@@ -316,8 +310,7 @@ static bool find_read(rounding *r, bool *carried, bool *counter) {
     for (size_t i = 0; i < r->dx.len; i++)
         if (r->dx.at[i] != FC_NONODE) need[r->dx.at[i]] = 1;
     for (size_t i = 0; i < r->reads.len; i++) need[fc_at(g, r->reads.at[i])->src[1]] = 1;
-    for (fc_node n = (fc_node)len; n-- > 0;)
-        for (int k = 0; need[n] && k < fc_at(g, n)->nops; k++) need[fc_at(g, n)->src[k]] = 1;
+    fc_mark_operands(g, (fc_node)len, need);
     for (uint32_t i = 0; i < l->n; i++) carried[i] = need[l->o.hole[i]];
     *counter = need[l->o.counter];
     fc_free(g->alloc, need);
@@ -371,11 +364,9 @@ static void stand_ins(rounding *r, const bool *read, const fc_node *path, fc_nod
         if (read[i]) stand_in(l, s, l->o.hole[i], element(g, path[i], round, 0));
     for (uint32_t i = 0; i < l->ncollected; i++)
         if (r->at[l->n + i] != FC_NONODE) {
-            fc_dim shape[FC_MAX_RANK];
             fc_node v = r->at[l->n + i];
             if (fc_g_is_const(g, v)) {
-                const uint32_t rank = fc_g_shape(g, l->o.collected[i], shape);
-                v = fc_g_spread(l->c, v, rank, shape);
+                v = fc_g_spread_as(l->c, v, l->o.collected[i]);
             } else {
                 v = element(g, v, round, l->c->nlead);
             }
@@ -424,9 +415,7 @@ static bool build_rounds(rounding *r, const fc_node *root, building *b, bool *an
     for (size_t i = 0; i < nread; i++) {
         any[i] = root[i] != FC_NONODE;
         if (!any[i]) continue;
-        fc_dim shape[FC_MAX_RANK];
-        const uint32_t rank = fc_g_shape(g, r->reads.at[i], shape);
-        collect(b, fc_build_broadcast(g, root[nread + i], rank, shape));
+        collect(b, fc_build_like(g, root[nread + i], r->reads.at[i]));
         collect(b, whole(c, root[i], r->reads.at[i]));
     }
     return !(b->p.ncarried + b->p.ncollected) || fc_build_loop(g, &b->p, b->out);
@@ -451,7 +440,9 @@ static bool find_collected(rounding *r, bool *read, bool *collects) {
     if (!find_read(r, read, &counter)) return false;
     for (uint32_t i = 0; i < l->n; i++) counter |= read[i];
     *collects = counter || l->ncollected || r->reads.len;
-    if (!*collects || (is_size(l->c->g, l->o.v.first) && is_size(l->c->g, l->o.v.end))) return true;
+    if (!*collects ||
+        (fc_is_scalar_leaf(l->c->g, l->o.v.first) && fc_is_scalar_leaf(l->c->g, l->o.v.end)))
+        return true;
     fc_g_fail(l->c, l->loop,
               "how many rounds it makes is a value, and reverse mode keeps what each began "
               "with; count them by a size or a number, or take jvp()");

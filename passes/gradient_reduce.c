@@ -28,8 +28,8 @@ static reduction open(fc_grad_ctx *c, fc_node n, bool guard) {
     reduction s = {.c = c, .op = (fc_op)i.op, .guard = guard};
     s.dtype = (fusec_dtype)i.dtype;
     s.t = fc_is_half(s.dtype) ? FUSEC_F32 : s.dtype;
-    s.rank = fc_g_shape(g, i.src[0], s.shape);
-    s.rank_r = fc_g_shape(g, n, s.shape_r);
+    s.rank = fc_shape_of(g, i.src[0], s.shape);
+    s.rank_r = fc_shape_of(g, n, s.shape_r);
     s.naxes = fc_list_len(g, (fc_list)i.attr);
     memcpy(s.axes, fc_list_at(g, (fc_list)i.attr), s.naxes * sizeof *s.axes);
     memcpy(s.kept, s.shape, sizeof s.kept);

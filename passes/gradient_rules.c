@@ -36,12 +36,6 @@ fc_node fc_g_guard(fc_grad_ctx *c, fc_node a, fc_node v) {
     return fc_where(g, fc_op2(g, FC_OP_eq, a, none), none, v);
 }
 
-uint32_t fc_g_shape(const fc_graph *g, fc_node n, fc_dim *shape) {
-    const uint32_t rank = fc_rank(g, n);
-    for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(g, n, i);
-    return rank;
-}
-
 /* The leading axes and these; false: too many. */
 static bool behind_lead(fc_grad_ctx *c, uint32_t rank, const fc_dim *shape, fc_dim *out) {
     if (c->nlead + rank > FC_MAX_RANK) {
@@ -65,6 +59,18 @@ fc_node fc_g_reshape(fc_grad_ctx *c, fc_node v, uint32_t rank, const fc_dim *sha
     if (v == FC_NONODE || fc_g_is_const(c->g, v)) return v;
     if (!behind_lead(c, rank, shape, all)) return FC_NONODE;
     return fc_build_reshape(c->g, v, c->nlead + rank, all);
+}
+
+fc_node fc_g_spread_as(fc_grad_ctx *c, fc_node v, fc_node like) {
+    fc_dim shape[FC_MAX_RANK];
+    const uint32_t rank = fc_shape_of(c->g, like, shape);
+    return fc_g_spread(c, v, rank, shape);
+}
+
+fc_node fc_g_reshape_as(fc_grad_ctx *c, fc_node v, fc_node like) {
+    fc_dim shape[FC_MAX_RANK];
+    const uint32_t rank = fc_shape_of(c->g, like, shape);
+    return fc_g_reshape(c, v, rank, shape);
 }
 
 void fc_g_fail(fc_grad_ctx *c, fc_node n, const char *why) {

@@ -4,9 +4,7 @@
 
 fc_node fc_g_scan(fc_grad_ctx *c, fc_node n, fc_node v, bool reverse) {
     const fc_scan s = fc_scan_of(fc_at(c->g, n));
-    fc_dim shape[FC_MAX_RANK];
-    const uint32_t rank = fc_g_shape(c->g, n, shape);
-    if (fc_g_is_const(c->g, v)) v = fc_g_spread(c, v, rank, shape);
+    if (fc_g_is_const(c->g, v)) v = fc_g_spread_as(c, v, n);
     if (v == FC_NONODE) return v;
     return fc_build_scan(c->g, FC_OP_sum, v, (int64_t)s.axis + c->nlead, s.exclusive, reverse);
 }

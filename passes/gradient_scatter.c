@@ -41,12 +41,6 @@ static fc_node scatter_like(fc_graph *g, const fc_ninfo *n, fc_node base, fc_nod
                                      : fc_build_scatter(g, base, n->src[1], value, s);
 }
 
-static fc_node everywhere(fc_grad_ctx *c, const fc_ninfo *n, fc_node scalar) {
-    fc_dim shape[FC_MAX_RANK];
-    const uint32_t rank = fc_g_shape(c->g, n->src[0], shape);
-    return fc_build_broadcast(c->g, scalar, rank, shape);
-}
-
 /* Who goes into each element: for the base and for the values, whether they do (bool), and how many
  * they are (FC_NONODE: one). */
 typedef struct chosen {
@@ -56,9 +50,9 @@ typedef struct chosen {
 static chosen who_is_set(fc_grad_ctx *c, const fc_ninfo *n) {
     fc_graph *g = c->g;
     fc_dim shape[FC_MAX_RANK];
-    const uint32_t rank = fc_g_shape(g, n->src[1], shape), lead = rank - fc_list_len(g, n->shape);
+    const uint32_t rank = fc_shape_of(g, n->src[1], shape), lead = rank - fc_list_len(g, n->shape);
     const fc_node at = fc_build_positions(g, rank, shape, lead, fc_scatter_of(n).axis);
-    const fc_node none = everywhere(c, n, fc_i64(g, -1));
+    const fc_node none = fc_build_like(g, fc_i64(g, -1), n->src[0]);
     const fc_node last = scatter_like(g, n, none, at, FC_OP_max);
     const fc_node there = read_there(c, n, last, false);
     return (chosen){fc_op2(g, FC_OP_lt, last, fc_i64(g, 0)), fc_op2(g, FC_OP_eq, there, at),
@@ -82,13 +76,11 @@ static chosen who(fc_grad_ctx *c, fc_node id, const fc_ninfo *n) {
 fc_node fc_g_scatter_reverse(fc_grad_ctx *c, fc_node id, int k, fc_node a, bool *chooses) {
     fc_graph *g = c->g;
     const fc_ninfo n = *fc_at(g, id);
-    fc_dim shape[FC_MAX_RANK];
-    const uint32_t rank = fc_g_shape(g, id, shape);
     if (c->nlead + fc_rank(g, n.src[1]) > FC_MAX_RANK) {
         fc_g_fail(c, id, "it has too many axes");
         return FC_NONODE;
     }
-    a = fc_g_spread(c, a, rank, shape);
+    a = fc_g_spread_as(c, a, id);
     if (fc_scatter_of(&n).op == FC_OP_sum) return k ? read_there(c, &n, a, true) : a;
     *chooses = true;
     const chosen w = who(c, id, &n);
@@ -101,12 +93,9 @@ fc_node fc_g_scatter_forward(fc_grad_ctx *c, fc_node id, fc_node base, fc_node v
     fc_graph *g = c->g;
     const fc_ninfo n = *fc_at(g, id);
     const fc_scatter s = fc_scatter_of(&n);
-    fc_dim shape[FC_MAX_RANK];
     const fc_node zero = zero_of(g, id);
-    uint32_t rank = fc_g_shape(g, id, shape);
-    base = fc_g_spread(c, base == FC_NONODE ? zero : base, rank, shape);
-    rank = fc_g_shape(g, n.src[2], shape);
-    value = fc_g_spread(c, value == FC_NONODE ? zero : value, rank, shape);
+    base = fc_g_spread_as(c, base == FC_NONODE ? zero : base, id);
+    value = fc_g_spread_as(c, value == FC_NONODE ? zero : value, n.src[2]);
     if (s.op == FC_OP_sum || s.op == FC_OP_NONE) return scatter_like(g, &n, base, value, s.op);
     const chosen w = who(c, id, &n);
     base = fc_where(g, w.base, base, zero);
@@ -118,11 +107,8 @@ fc_node fc_g_scatter_forward(fc_grad_ctx *c, fc_node id, fc_node base, fc_node v
 fc_node fc_g_take_to(fc_grad_ctx *c, fc_node id, fc_node a) {
     fc_graph *g = c->g;
     const fc_ninfo n = *fc_at(g, id);
-    fc_dim shape[FC_MAX_RANK];
-    uint32_t rank = fc_g_shape(g, id, shape);
-    a = fc_g_spread(c, a, rank, shape);
-    rank = fc_g_shape(g, n.src[0], shape);
-    const fc_node base = fc_g_spread(c, zero_of(g, id), rank, shape);
+    a = fc_g_spread_as(c, a, id);
+    const fc_node base = fc_g_spread_as(c, zero_of(g, id), n.src[0]);
     const fc_node index = behind(c, n.src[1], false, 0);
     const fc_scatter s = {FC_OP_sum, c->nlead + (uint32_t)n.attr, false};
     return n.flags & FC_NODE_INSIDE ? fc_build_scatter_inside(g, base, index, a, s)

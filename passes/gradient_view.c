@@ -33,13 +33,11 @@ static fc_node multiple(fc_grad_ctx *c, fc_node n, fc_node a, uint32_t count, co
 static fc_node reverse_broadcast(fc_grad_ctx *c, fc_node n, fc_node x, fc_node a) {
     fc_graph *g = c->g;
     int64_t axes[FC_MAX_RANK];
-    fc_dim shape[FC_MAX_RANK];
     uint32_t count = repeated_axes(g, n, x, axes);
     if (fc_g_is_const(g, a)) return multiple(c, n, a, count, axes);
     for (uint32_t k = 0; k < count; k++) axes[k] += c->nlead;
     if (count) a = fc_build_reduce(g, FC_OP_sum, a, count, axes, false);
-    const uint32_t rank = fc_g_shape(g, x, shape);
-    return fc_g_reshape(c, a, rank, shape);
+    return fc_g_reshape_as(c, a, x);
 }
 
 /* ---- permute ------------------------------------------------------------------------------------
@@ -66,13 +64,11 @@ static fc_node permute(fc_grad_ctx *c, fc_node n, fc_node a, bool reverse) {
 
 fc_node fc_g_view_reverse(fc_grad_ctx *c, fc_node n, fc_node a, bool *chooses) {
     fc_graph *g = c->g;
-    fc_dim shape[FC_MAX_RANK];
     const fc_node x = fc_at(g, n)->src[0];
-    const uint32_t rank = fc_g_shape(g, x, shape);
     switch (fc_at(g, n)->op) {
     case FC_OP_BROADCAST: return reverse_broadcast(c, n, x, a);
     case FC_OP_PERMUTE: return permute(c, n, a, true);
-    case FC_OP_RESHAPE: return fc_g_reshape(c, a, rank, shape);
+    case FC_OP_RESHAPE: return fc_g_reshape_as(c, a, x);
     case FC_OP_SLICE:
     case FC_OP_VIEW: *chooses = true; return fc_g_index_reverse(c, n, a);
     default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
@@ -80,14 +76,12 @@ fc_node fc_g_view_reverse(fc_grad_ctx *c, fc_node n, fc_node a, bool *chooses) {
 }
 
 fc_node fc_g_view_forward(fc_grad_ctx *c, fc_node n, fc_node t) {
-    fc_dim shape[FC_MAX_RANK];
-    const uint32_t rank = fc_g_shape(c->g, n, shape);
     switch (fc_at(c->g, n)->op) {
-    case FC_OP_BROADCAST: return fc_g_is_const(c->g, t) ? t : fc_g_spread(c, t, rank, shape);
+    case FC_OP_BROADCAST: return fc_g_is_const(c->g, t) ? t : fc_g_spread_as(c, t, n);
     case FC_OP_PERMUTE: return permute(c, n, t, false);
     case FC_OP_SLICE:
     case FC_OP_VIEW: return fc_g_index_forward(c, n, t);
-    case FC_OP_RESHAPE: return fc_g_reshape(c, t, rank, shape);
+    case FC_OP_RESHAPE: return fc_g_reshape_as(c, t, n);
     default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
     }
 }

@@ -164,10 +164,8 @@ static bool is_walked(const fc_grad_walk *w, fc_node id) {
 
 /* A share in the form that all have: a constant, or of the shape of its node. */
 static fc_node shaped_as(fc_grad_ctx *c, fc_node v, fc_node n) {
-    fc_dim shape[FC_MAX_RANK];
     if (v == FC_NONODE || fc_g_is_const(c->g, v)) return v;
-    const uint32_t rank = fc_g_shape(c->g, n, shape);
-    return fc_g_spread(c, v, rank, shape);
+    return fc_g_spread_as(c, v, n);
 }
 
 /* Adds a share to what a node has. */
@@ -232,14 +230,12 @@ static void reverse_custom(fc_grad_walk *w, fc_node n, fc_custom r) {
     fc_node *share = arrives + r.nresults;
     bool any = false, marked = false;
     for (uint32_t i = 0; i < r.nresults; i++) {
-        fc_dim shape[FC_MAX_RANK];
         const fc_node y = r.result[i];
         const bool keeps = y <= w->y && w->needed[y] & FC_AN_END;
         const fc_node v = y <= w->y && !keeps ? w->value[y] : FC_NONODE;
-        const uint32_t rank = fc_g_shape(g, y, shape);
         any |= v != FC_NONODE;
         marked |= y <= w->y && w->marked[y];
-        arrives[i] = fc_g_spread(&w->c, v == FC_NONODE ? fc_g_zero(g, y) : v, rank, shape);
+        arrives[i] = fc_g_spread_as(&w->c, v == FC_NONODE ? fc_g_zero(g, y) : v, y);
     }
     if (any) fc_g_custom_reverse(&w->c, n, &r, arrives, share);
     for (uint32_t k = 0; any && k < r.nargs && !g->error.code; k++)
@@ -361,11 +357,9 @@ bool fc_gw_reverse(fc_grad_walk *w, uint32_t n, const fc_node *x) {
 /* What has arrived at x, in its shape. */
 bool fc_gw_take_shares(fc_grad_walk *w, uint32_t n, const fc_node *x, fc_node *dx) {
     fc_graph *g = w->c.g;
-    fc_dim shape[FC_MAX_RANK];
     for (uint32_t k = 0; k < n && !g->error.code; k++) {
         const fc_node v = x[k] <= w->y ? w->value[x[k]] : FC_NONODE;
-        const uint32_t rank = fc_g_shape(g, x[k], shape);
-        dx[k] = fc_g_spread(&w->c, v == FC_NONODE ? fc_g_zero(g, x[k]) : v, rank, shape);
+        dx[k] = fc_g_spread_as(&w->c, v == FC_NONODE ? fc_g_zero(g, x[k]) : v, x[k]);
     }
     return !g->error.code;
 }

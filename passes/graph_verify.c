@@ -80,8 +80,8 @@ static bool rule_takes(fc_op op, fusec_dtype t) {
 static fc_reason check_pointwise_shapes(const fc_graph *g, const fc_ninfo *n) {
     for (int k = 0; k < n->nops; k++) {
         const fc_ninfo *a = fc_at(g, n->src[k]);
-        bool scalar = a->op == FC_OP_CONST || a->op == FC_OP_DIM;
-        if (!scalar && a->shape != n->shape) return "an operand has another shape";
+        if (!fc_is_scalar_leaf(g, n->src[k]) && a->shape != n->shape)
+            return "an operand has another shape";
     }
     return NULL;
 }
@@ -123,7 +123,7 @@ static fc_reason check_extern(const fc_graph *g, const fc_ninfo *n) {
     for (int k = 0; k < x->nargs; k++) {
         const fc_ninfo *a = fc_at(g, v[k]);
         if (a->dtype != x->dtype[k]) return "an operand has another dtype";
-        if (a->op != FC_OP_CONST && a->op != FC_OP_DIM && a->shape != n->shape)
+        if (!fc_is_scalar_leaf(g, v[k]) && a->shape != n->shape)
             return "an operand has another shape";
     }
     return NULL;
@@ -154,8 +154,8 @@ static fc_reason check_broadcast(const fc_graph *g, const fc_ninfo *n, fc_list f
     uint32_t r = fc_list_len(g, n->shape), ra = fc_list_len(g, from);
     if (ra > r) return "the result of a broadcast has fewer axes";
     for (uint32_t i = 0; i < ra; i++) {
-        int64_t a = fc_list_at(g, from)[i], one;
-        bool stretched = fc_dim_is_const(&g->dims, (fc_dim)a, &one) && one == 1;
+        const int64_t a = fc_list_at(g, from)[i];
+        const bool stretched = fc_dim_is(&g->dims, (fc_dim)a, 1);
         if (!stretched && !fc_verify_may_be_equal(g, a, fc_list_at(g, n->shape)[r - ra + i]))
             return "an axis can't be broadcast";
     }

@@ -196,13 +196,12 @@ static bool slice_axis(fc_graph *g, fc_dim start, int64_t step, fc_list index, i
 
 /* Axis i of a general view's operand. `v`: its part of the node's list. */
 static bool view_axis(fc_graph *g, fc_node n, uint32_t i, fc_list map, making *m) {
-    const uint32_t rn = fc_rank(g, n), at = 1 + i * (2 + rn);
     const fc_dim size = fc_axis(g, fc_at(g, n)->src[0], i);
-    const fc_list list = (fc_list)fc_at(g, n)->attr;
-    const int64_t mode = fc_list_at(g, list)[at + 1];
-    sum s = {.start = (fc_dim)fc_list_at(g, list)[at]};
-    for (uint32_t k = 0; k < rn; k++) {
-        const int64_t step = fc_list_at(g, list)[at + 2 + k];
+    const fc_view_axis axis = fc_view_axis_of(g, fc_at(g, n), i);
+    const int64_t mode = axis.edge;
+    sum s = {.start = axis.start};
+    for (uint32_t k = 0; k < fc_rank(g, n); k++) {
+        const int64_t step = fc_view_axis_of(g, fc_at(g, n), i).step[k]; /* lists may move */
         if (step && !add_index(g, &s, fc_map_index(g, map, k), step)) return false;
     }
     const fc_list index = intern(g, &s);

@@ -18,12 +18,6 @@ typedef struct merging {
     FC_VEC(fc_node) loops, from, to; /* whole loops; results, and what they become */
 } merging;
 
-static bool has_loops(const fc_graph *g) {
-    for (fc_node n = 0; n < g->nodes.len; n++)
-        if (fc_at(g, n)->op == FC_OP_LOOP) return true;
-    return false;
-}
-
 static bool begin(merging *m) {
     fc_graph *g = m->g;
     m->len = (uint32_t)g->nodes.len;
@@ -226,7 +220,7 @@ static bool shrink(merging *m) {
 /* ---- both ------------------------------------------------------------------------------------ */
 
 fusec_status fc_merge_loops(fc_graph *g, fc_error *e) {
-    if (!has_loops(g)) return FUSEC_OK;
+    if (!fc_graph_has(g, FC_OP_LOOP)) return FUSEC_OK;
     for (int step = 0; step < 2 && !g->error.code; step++) {
         merging m = {.g = g};
         if (begin(&m)) (void)(step ? shrink(&m) : merge(&m));

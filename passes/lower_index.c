@@ -181,8 +181,7 @@ fc_val fc_lower_element(fc_lowering *l, fc_list map, fc_list shape) {
         map_of(l, &p, &maps[i], room + (size_t)i * FC_MAX_AXES);
         fc_val moved = p.rest;
         if (p.fixed) moved = plus(l, fc_val_i64(&l->k->code, p.fixed), moved);
-        int64_t one;
-        if (moved != FC_NOVAL && !(fc_dim_is_const(&l->g->dims, stride, &one) && one == 1))
+        if (moved != FC_NOVAL && !fc_dim_is(&l->g->dims, stride, 1))
             moved = op2(l, FC_OP_mul, moved, size_of(l, stride));
         rest = plus(l, rest, moved);
         if (i) stride = fc_dim_mul(&l->g->dims, stride, dims[i]);

@@ -90,16 +90,15 @@ static int through_permute(const finder *f, fc_node n, int axis) {
 
 /* Neighbours may be read: element i of the result is element i + a constant. What a view has at an
  * operand's axis: where it begins, fc_edge, and a step for each axis of the result. */
-static const int64_t *view_axis(const finder *f, fc_node n, int axis) {
-    const int64_t *v = fc_list_at(f->g, (fc_list)fc_at(f->g, n)->attr);
-    return v + 1 + (size_t)axis * (size_t)(2 + v[0]);
+static fc_view_axis view_axis(const finder *f, fc_node n, int axis) {
+    return fc_view_axis_of(f->g, fc_at(f->g, n), (uint32_t)axis);
 }
 
 static bool shift_of(const finder *f, fc_node n, int axis, int64_t *shift) {
     const bool slice = fc_at(f->g, n)->op == FC_OP_SLICE;
-    const int64_t *v =
-        slice ? fc_list_at(f->g, (fc_list)fc_at(f->g, n)->attr) + 3 * axis : view_axis(f, n, axis);
-    return fc_dim_is_const(&f->g->dims, (fc_dim)v[0], shift) && (!slice || v[1] == 1) &&
+    const int64_t *v = fc_list_at(f->g, (fc_list)fc_at(f->g, n)->attr) + 3 * axis;
+    const fc_dim start = slice ? (fc_dim)v[0] : view_axis(f, n, axis).start;
+    return fc_dim_is_const(&f->g->dims, start, shift) && (!slice || v[1] == 1) &&
            *shift <= INT32_MAX && *shift >= -INT32_MAX;
 }
 
@@ -111,18 +110,18 @@ static int through_slice(const finder *f, fc_node n, int axis) {
 /* Elements of the operand's axis are those of one of the result's, and of that nothing else. */
 static int through_view(const finder *f, fc_node n, int axis) {
     const fc_node x = fc_at(f->g, n)->src[0];
-    const int64_t *own = view_axis(f, n, axis);
+    const int64_t *own = view_axis(f, n, axis).step;
     int64_t shift;
     int found = -1;
     if (!shift_of(f, n, axis, &shift)) return -1;
     for (uint32_t i = 0; i < fc_rank(f->g, n); i++) {
         int64_t extra;
-        if (!own[2 + i]) continue;
-        if (found >= 0 || own[2 + i] != 1 || !is_cut(f, fc_axis(f->g, n, i), &extra)) return -1;
+        if (!own[i]) continue;
+        if (found >= 0 || own[i] != 1 || !is_cut(f, fc_axis(f->g, n, i), &extra)) return -1;
         found = (int)i;
     }
     for (uint32_t a = 0; a < fc_rank(f->g, x) && found >= 0; a++)
-        if ((int)a != axis && view_axis(f, n, (int)a)[2 + found]) return -1;
+        if ((int)a != axis && view_axis(f, n, (int)a).step[found]) return -1;
     return found;
 }
 
@@ -342,7 +341,7 @@ static bool goes_round(const finder *f, fc_node n) {
  * last element, or as many more as a mirror shows. */
 static void reach_ends(const finder *f, fc_node n, int64_t shift, fc_piece_range *x) {
     const fc_node operand = fc_at(f->g, n)->src[0];
-    const int64_t edge = view_axis(f, n, f->p->along[operand])[1];
+    const fc_edge edge = view_axis(f, n, f->p->along[operand]).edge;
     const int64_t extra = extra_of(f, operand), over = extra_of(f, n) - extra + shift;
     const bool mirrored = edge == FC_EDGE_REFLECT || edge == FC_EDGE_SYMMETRIC;
     const int64_t right = mirrored && over > 0 ? over : 0;
@@ -503,8 +502,7 @@ bool fc_piece_shifts(const fc_pieces *p, fc_node n) {
 bool fc_piece_wraps(const fc_pieces *p, fc_node n) {
     const fc_ninfo *i = fc_at(p->graph, n);
     if (i->op != FC_OP_VIEW || p->along[i->src[0]] < 0) return false;
-    const int64_t *v = fc_list_at(p->graph, (fc_list)i->attr);
-    return v[2 + (size_t)p->along[i->src[0]] * (size_t)(2 + v[0])] == FC_EDGE_WRAP;
+    return fc_view_axis_of(p->graph, i, (uint32_t)p->along[i->src[0]]).edge == FC_EDGE_WRAP;
 }
 
 fc_part *fc_piece_part(const fc_pieces *p, fc_node n) {

@@ -247,11 +247,8 @@ static fc_node placed(const fc_piece_maker *m, const fc_part *part, fc_node r, f
     fc_graph *g = m->g;
     r = fc_op2(g, FC_OP_add, r, first);
     if (!step) return r;
-    fc_node by = fc_op2(g, FC_OP_mul, fc_build_iota(g, parts), fc_i64(g, step));
-    fc_dim shape[FC_MAX_RANK];
-    shape[0] = parts;
-    for (uint32_t k = 0; k < part->nkept; k++) shape[k + 1] = fc_dim_const(&g->dims, 1);
-    return fc_op2(g, FC_OP_add, r, fc_build_reshape(g, by, part->nkept + 1, shape));
+    const fc_node number = fc_build_iota_along(g, parts, part->nkept + 1, 0);
+    return fc_op2(g, FC_OP_add, r, fc_op2(g, FC_OP_mul, number, fc_i64(g, step)));
 }
 
 /* Array k of the accumulators of all whole leaves, [leaves, kept...], and that of the rest. */

@@ -2,8 +2,8 @@
 /* pipeline.c - the whole compiler between graph and kernels, on one screen; its rows are
  * passes.def.
  *
- *     user's graph -> sorted -> simplify -> ranges -> scatter -> short -> reshape -> fuse -> lower -> plan
- * (kernels in order, buffers)
+ *     user's graph -> sorted -> simplify -> ranges -> scatter -> short -> reshape -> fuse -> lower
+ * -> plan (kernels in order, buffers)
  *
  * Between passes the graph is verified (in debug builds, and when asked), timed and dumped. A pass
  * that rewrites makes a new graph and never changes its source; one that labels adds to the plan.
@@ -33,14 +33,20 @@ static int64_t now_ns(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static bool has_work(const fc_pass *pass, const fc_graph *g, const fc_pass_options *o) {
+    if (pass->rewrite == fc_pass_sorted) return fc_graph_has(g, FC_OP_SORT);
+    if (pass->rewrite == fc_pass_ranges)
+        return fc_graph_has(g, FC_OP_CHECK) || fc_graph_has(g, FC_OP_TAKE) ||
+               fc_graph_has(g, FC_OP_SCATTER);
+    if (pass->rewrite == fc_pass_scatter) return fc_graph_has(g, FC_OP_SCATTER);
+    return pass->rewrite != fc_pass_short || (!o->unfused && fc_has_short(g));
+}
+
 /* Replaces the graph of the plan by what the pass makes of it. */
 static fusec_status rewrite(const fc_pass *pass, fc_plan *p, const fc_pass_options *o,
                             fc_error *e) {
     fc_graph next;
-    if (pass->rewrite == fc_pass_sorted && !fc_has_sort(&p->graph)) return FUSEC_OK;
-    if (pass->rewrite == fc_pass_ranges && !fc_reads_indices(&p->graph)) return FUSEC_OK;
-    if (pass->rewrite == fc_pass_scatter && !fc_has_scatter(&p->graph)) return FUSEC_OK;
-    if (pass->rewrite == fc_pass_short && (o->unfused || !fc_has_short(&p->graph))) return FUSEC_OK;
+    if (!has_work(pass, &p->graph, o)) return FUSEC_OK;
     FC_TRY(pass->rewrite(&p->graph, o, &next, e));
     fc_graph_free(&p->graph);
     p->graph = next;

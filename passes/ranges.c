@@ -265,14 +265,6 @@ static fc_node rewritten(ranges *r, const fc_graph *src, fc_node n, const fc_nod
     return fc_graph_node(r->g, i);
 }
 
-bool fc_reads_indices(const fc_graph *g) {
-    for (fc_node n = 0; n < g->nodes.len; n++)
-        if (fc_at(g, n)->op == FC_OP_CHECK || fc_at(g, n)->op == FC_OP_TAKE ||
-            fc_at(g, n)->op == FC_OP_SCATTER)
-            return true;
-    return false;
-}
-
 static bool walk(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map,
                  const void *options) {
     const uint32_t mode = ((const fc_pass_options *)options)->mode;

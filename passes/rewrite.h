@@ -54,11 +54,7 @@ fusec_status fc_rewrite_sweep(fc_graph *g, fc_error *e);
  * one broadcast value is that value broadcast. */
 fc_node fc_rewrite_view(fc_graph *g, fc_ninfo view);
 
-/* Whether a graph reads at computed indices, without which fc_pass_ranges has nothing to do. */
-bool fc_reads_indices(const fc_graph *g);
-bool fc_has_sort(const fc_graph *g);  /* the same for fc_pass_sorted */
-bool fc_has_short(const fc_graph *g); /* the same for fc_pass_short */
-/* Whether it stores at computed places: the same for fc_pass_scatter. */
-bool fc_has_scatter(const fc_graph *g);
+/* Whether a graph has a reduction that fc_pass_short writes out. */
+bool fc_has_short(const fc_graph *g);
 
 #endif

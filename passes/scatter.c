@@ -350,11 +350,9 @@ static fc_node expand(fc_graph *g, const fc_ninfo *n, uint32_t *number) {
                  .how = fc_scatter_of(n),
                  .flags = n->flags,
                  .number = number};
-    s.base_rank = fc_rank(g, s.base);
-    s.rank = fc_rank(g, s.index);
+    s.base_rank = fc_shape_of(g, s.base, s.base_shape);
+    s.rank = fc_shape_of(g, s.index, s.shape);
     s.lead = s.rank - s.base_rank;
-    for (uint32_t i = 0; i < s.rank; i++) s.shape[i] = fc_axis(g, s.index, i);
-    for (uint32_t i = 0; i < s.base_rank; i++) s.base_shape[i] = fc_axis(g, s.base, i);
     const fc_node r = s.how.op == FC_OP_NONE  ? last_one(&s)
                       : !fc_is_float(t)       ? of_integers(&s, t)
                       : s.how.op == FC_OP_sum ? of_floats(&s, t)
@@ -382,12 +380,6 @@ static bool walk(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_nod
                                        : fc_rewrite_node(src, dst, n, map);
     }
     return true;
-}
-
-bool fc_has_scatter(const fc_graph *g) {
-    for (fc_node n = 0; n < g->nodes.len; n++)
-        if (fc_at(g, n)->op == FC_OP_SCATTER) return true;
-    return false;
 }
 
 fusec_status fc_pass_scatter(const fc_graph *src, const fc_pass_options *o, fc_graph *dst,

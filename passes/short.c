@@ -42,9 +42,7 @@ static int64_t elements_of(const fc_graph *g, const fc_ninfo *n) {
 static bool spreads(const fc_graph *g, const fc_ninfo *b, uint64_t reduced) {
     const uint32_t rank = fc_list_len(g, b->shape), from = fc_rank(g, b->src[0]);
     for (uint32_t i = 0; i < rank; i++) {
-        int64_t v;
-        const bool one =
-            fc_dim_is_const(&g->dims, (fc_dim)fc_list_at(g, b->shape)[i], &v) && v == 1;
+        const bool one = fc_dim_is(&g->dims, (fc_dim)fc_list_at(g, b->shape)[i], 1);
         const bool missing = i + from < rank || fc_axis_is_one(g, b->src[0], i + from - rank);
         if (missing && !one && !(reduced >> i & 1)) return true;
     }
@@ -62,11 +60,11 @@ typedef struct look {
  * reduced: neighbours, some of which the next window has, too. */
 static bool is_window(const fc_graph *g, const fc_ninfo *v, uint64_t reduced) {
     const uint32_t ra = fc_rank(g, v->src[0]), rn = fc_list_len(g, v->shape);
-    const int64_t *list = fc_list_at(g, (fc_list)v->attr) + 1;
-    for (uint32_t i = 0; i < ra; i++, list += 2 + rn) {
+    for (uint32_t i = 0; i < ra; i++) {
+        const fc_view_axis axis = fc_view_axis_of(g, v, i);
         bool kept = false, gone = false;
         for (uint32_t k = 0; k < rn; k++) {
-            if (!list[2 + k]) continue;
+            if (!axis.step[k]) continue;
             gone |= reduced >> k & 1;
             kept |= !(reduced >> k & 1);
         }

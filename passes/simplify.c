@@ -27,10 +27,6 @@ typedef struct simplifier {
 
 static fc_node make(simplifier *s, fc_ninfo n);
 
-static bool is_scalar_leaf(const fc_graph *g, fc_node n) {
-    return fc_at(g, n)->op == FC_OP_CONST || fc_at(g, n)->op == FC_OP_DIM;
-}
-
 /* A value in the shape that is wanted: a scalar is broadcast. */
 static fc_node fit(fc_graph *g, fc_node v, fc_list shape) {
     if (v == FC_NONODE || fc_at(g, v)->shape == shape) return v;
@@ -44,8 +40,8 @@ static bool strip_broadcasts(const fc_graph *g, fc_ninfo *n) {
     bool all = true;
     for (int k = 0; k < n->nops; k++) {
         const fc_ninfo *v = fc_at(g, n->src[k]);
-        if (v->op == FC_OP_BROADCAST && is_scalar_leaf(g, v->src[0])) n->src[k] = v->src[0];
-        all &= is_scalar_leaf(g, n->src[k]);
+        if (v->op == FC_OP_BROADCAST && fc_is_scalar_leaf(g, v->src[0])) n->src[k] = v->src[0];
+        all &= fc_is_scalar_leaf(g, n->src[k]);
     }
     return all;
 }
@@ -119,7 +115,7 @@ static bool build_info(simplifier *s, const fc_compiled *c, unsigned i, const fc
     n->shape = scalar ? 0 : shape;
     if (p->op != FC_OP_CAST && p->slot != FC_P_NOSLOT) n->dtype = FUSEC_BOOL;
     for (unsigned k = 0; k < p->nkids; k++)
-        if (!is_scalar_leaf(s->g, n->src[k])) n->src[k] = fit(s->g, n->src[k], n->shape);
+        if (!fc_is_scalar_leaf(s->g, n->src[k])) n->src[k] = fit(s->g, n->src[k], n->shape);
     return !s->g->error.code;
 }
 

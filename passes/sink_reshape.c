@@ -51,8 +51,7 @@ static run changed_run(const fc_graph *g, fc_list from, fc_list to) {
 }
 
 static bool is_one(const fc_graph *g, int64_t dim) {
-    int64_t v;
-    return fc_dim_is_const(&g->dims, (fc_dim)dim, &v) && v == 1;
+    return fc_dim_is(&g->dims, (fc_dim)dim, 1);
 }
 
 /* Whether the shapes differ in axes of size 1 only. */
@@ -70,10 +69,6 @@ static bool is_free(const fc_graph *g, fc_list from, fc_list to) {
 static bool is_pointwise(int op) {
     return fc_is_elementwise(op) || op == FC_OP_CAST || op == FC_OP_BITCAST || op == FC_OP_CHECK ||
            op == FC_OP_EXTERN || op == FC_OP_PART || op == FC_OP_PAIR;
-}
-
-static bool is_scalar_leaf(const fc_ninfo *n) {
-    return n->op == FC_OP_CONST || n->op == FC_OP_DIM;
 }
 
 static uint64_t reduced_axes(const fc_graph *g, const fc_ninfo *n) {
@@ -159,9 +154,8 @@ static void describe(sink *s, fc_node id) {
 
 /* Whether an axis has the literal size 0: then the run that changes need not keep its size. */
 static bool is_empty(const fc_graph *g, fc_list shape) {
-    int64_t v;
     for (uint32_t i = 0; i < fc_list_len(g, shape); i++)
-        if (fc_dim_is_const(&g->dims, (fc_dim)fc_list_at(g, shape)[i], &v) && v == 0) return true;
+        if (fc_dim_is(&g->dims, (fc_dim)fc_list_at(g, shape)[i], 0)) return true;
     return false;
 }
 
@@ -239,7 +233,8 @@ static fc_list operand_shape(const sink *s, const fc_ninfo *n, int k, fc_list sh
     uint32_t behind;
     int moved;
     const fc_ninfo *a = fc_at(s->src, n->src[k]);
-    if (is_pointwise(n->op)) return is_scalar_leaf(a) || a->op == FC_OP_RECORD ? a->shape : shape;
+    if (is_pointwise(n->op))
+        return fc_is_scalar_leaf(s->src, n->src[k]) || a->op == FC_OP_RECORD ? a->shape : shape;
     if (n->op == FC_OP_RESHAPE) return shape;
     if (n->op == FC_OP_BROADCAST) return under_broadcast(s, n, shape);
     if (fc_is_reduction(n->op)) return under_reduction(s, n, shape, &behind, &moved);

@@ -8,12 +8,6 @@
 #include "passes/plan.h"
 #include "passes/rewrite.h"
 
-bool fc_has_sort(const fc_graph *g) {
-    for (fc_node n = 0; n < g->nodes.len; n++)
-        if (fc_at(g, n)->op == FC_OP_SORT) return true;
-    return false;
-}
-
 /* The SORT whose positions these are, along their last axis or another one. */
 static fc_node sort_of(const fc_graph *g, fc_node positions) {
     if (fc_at(g, positions)->op == FC_OP_PERMUTE) positions = fc_at(g, positions)->src[0];
