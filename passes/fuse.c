@@ -49,6 +49,13 @@ static bool depend_on(fc_fusion *f, const uint32_t *from, size_t nfrom, uint32_t
     return false;
 }
 
+bool fc_fuse_add_dep(fc_fusion *f, uint32_t region, uint32_t dep) {
+    fc_region *r = &f->regions.at[region];
+    for (size_t i = 0; i < r->deps.len; i++)
+        if (r->deps.at[i] == dep) return true;
+    return fc_push(f->alloc, &r->deps, dep) && fc_push(f->alloc, &f->regions.at[dep].users, region);
+}
+
 /* Steps for all regions together, and more for each: where a long chain of kernels needs kernels
  * that grow one after the other, the rest is not told. */
 enum { STEPS = 1 << 20, MORE_STEPS = 64 };
@@ -237,13 +244,7 @@ static bool commit(fc_graph *g, fc_fusion *f, uint32_t region, fc_node n, const 
         ok = fc_region_enter(a, r, v->added.at[i].key, v->added.at[i].from);
     for (size_t i = 0; ok && i < v->leaves.len; i++)
         ok = fc_push(a, &r->leaves, v->leaves.at[i]) && fc_region_enter_leaf(a, r, v->leaves.at[i]);
-    for (size_t i = 0; ok && i < v->deps.len; i++) {
-        bool known = false;
-        for (size_t k = 0; k < r->deps.len; k++) known |= r->deps.at[k] == v->deps.at[i];
-        if (!known)
-            ok = fc_push(a, &r->deps, v->deps.at[i]) &&
-                 fc_push(a, &f->regions.at[v->deps.at[i]].users, region);
-    }
+    for (size_t i = 0; ok && i < v->deps.len; i++) ok = fc_fuse_add_dep(f, region, v->deps.at[i]);
     r->ops += v->ops;
     r->transcendental += v->transcendental;
     r->accesses += v->accesses;
@@ -440,7 +441,7 @@ static void drop_regions(fc_fusion *f) {
         fc_vec_free(f->alloc, &r->leaves);
         fc_vec_free(f->alloc, &r->deps);
         fc_vec_free(f->alloc, &r->users);
-        fc_free(f->alloc, r->seen);
+        fc_free(f->alloc, r->seen.slots);
     }
     f->regions.len = 0;
 }

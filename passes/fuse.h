@@ -37,9 +37,13 @@ typedef struct fc_root {
  * is not walked again. */
 typedef struct fc_seen {
     uint64_t key;
-    uint32_t round; /* in the table of a walk: the walk that entered it */
+    uint32_t round; /* the walk that entered it, in the table of a region 1; 0: a free slot */
     uint32_t from;
 } fc_seen;
+typedef struct fc_seen_set {
+    fc_seen *slots;
+    uint32_t nslots, used, round;
+} fc_seen_set;
 enum { FC_FROM_LEAF = 1, FC_FROM_ROOT = 2, FC_FROM_STAGE = 4 };
 
 /* What a walk works with; kept between walks. */
@@ -54,8 +58,7 @@ typedef struct fc_walk_step {
 typedef struct fc_walk {
     FC_VEC(fc_walk_step) todo;
     FC_VEC(uint32_t) from; /* of the values whose operands are being visited */
-    fc_seen *slots;
-    uint32_t nslots, used, round;
+    fc_seen_set seen;
 } fc_walk;
 
 typedef struct fc_region {
@@ -67,9 +70,8 @@ typedef struct fc_region {
     FC_VEC(uint32_t) deps;  /* regions that must run before */
     FC_VEC(uint32_t) users; /* regions that have this one in `deps` */
     fc_node latest;         /* the newest root of it and of all that it needs, directly or not */
-    fc_seen *seen;          /* hash set: what its code already holds, and the arrays it reads */
-    uint32_t nseen, nslots;
-    uint32_t mark; /* of the last walk over dependencies that met it */
+    fc_seen_set seen;       /* what its code already holds, and the arrays it reads */
+    uint32_t mark;          /* of the last walk over dependencies that met it */
     uint32_t ops, transcendental, accesses, params, reductions, stages;
     bool is_step; /* `step` alone, no kernel; its roots are that node's results */
     fc_node step;
@@ -193,6 +195,7 @@ bool fc_fuse_work(fc_graph *g, fc_fusion *f, fc_node n, uint32_t cap, fc_work *w
 
 /* The region of a step that is no kernel, and a result of it (fuse_step.c). */
 /* `region` has taken the root n, the newest of all: for it and all that need it. */
+bool fc_fuse_add_dep(fc_fusion *f, uint32_t region, uint32_t dep); /* each once */
 bool fc_fuse_note_latest(fc_fusion *f, uint32_t region, fc_node n);
 bool fc_fuse_step_roots(fc_graph *g, fc_fusion *f); /* results, and the arrays that steps read */
 bool fc_fuse_place_step(fc_graph *g, fc_fusion *f, fc_node step);

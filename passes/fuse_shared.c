@@ -49,8 +49,8 @@ static bool merge(fc_shared *s, fc_makers *to, fc_makers from) {
 
 static void count(fc_shared *s, uint32_t *last) {
     for (uint32_t r = 0; r < s->f->regions.len; r++)
-        for (uint32_t i = 0; i < s->f->regions.at[r].nslots; i++) {
-            const uint64_t key = s->f->regions.at[r].seen[i].key;
+        for (uint32_t i = 0; i < s->f->regions.at[r].seen.nslots; i++) {
+            const uint64_t key = s->f->regions.at[r].seen.slots[i].key;
             if (!key) continue;
             const fc_node n = (fc_node)((key - 1) >> 32);
             s->places[n]++;

@@ -19,12 +19,6 @@ bool fc_fuse_step_roots(fc_graph *g, fc_fusion *f) {
     return true;
 }
 
-static bool add_once(const fc_alloc *a, fc_region *r, uint32_t dep) {
-    for (size_t i = 0; i < r->deps.len; i++)
-        if (r->deps.at[i] == dep) return true;
-    return fc_push(a, &r->deps, dep);
-}
-
 bool fc_fuse_place_step(fc_graph *g, fc_fusion *f, fc_node step) {
     fc_region fresh = {.is_step = true, .step = step, .schedule = FC_SCHED_MAP, .why = ""};
     const uint32_t region = (uint32_t)f->regions.len;
@@ -36,9 +30,7 @@ bool fc_fuse_place_step(fc_graph *g, fc_fusion *f, fc_node step) {
         const uint32_t home = f->home[v];
         const bool array = f->is_root[v] || (fc_at(g, v)->op == FC_OP_INPUT && fc_rank(g, v));
         if (array) ok = fc_push(f->alloc, &r->leaves, v);
-        if (ok && array && home != FC_NOREGION)
-            ok = add_once(f->alloc, r, home) &&
-                 fc_push(f->alloc, &f->regions.at[home].users, region);
+        if (ok && array && home != FC_NOREGION) ok = fc_fuse_add_dep(f, region, home);
         if (fc_at(g, list)->nops < 2) break;
     }
     return (ok && fc_fuse_note_latest(f, region, step)) || (fc_oom(&g->error), false);

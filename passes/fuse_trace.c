@@ -10,92 +10,80 @@ static inline uint64_t leaf_key(fc_node n) {
     return fc_place_key(n, FC_NOMAP);
 }
 
+enum { FIRST_OF_WALK = 1024 }; /* slots */
+
 static inline uint32_t hash_key(uint64_t k) {
     return (uint32_t)((k * 0x9e3779b97f4a7c15u) >> 32);
 }
 
-static inline const fc_seen *find_seen(const fc_region *r, uint64_t key) {
-    if (!r->nslots) return NULL;
-    for (uint32_t h = hash_key(key);; h++) {
-        const fc_seen *s = &r->seen[h & (r->nslots - 1)];
-        if (s->key == key) return s;
-        if (!s->key) return NULL;
-    }
+/* Where the key is, or goes; the table has free slots. */
+static inline fc_seen *slot_of(const fc_seen_set *set, uint64_t key) {
+    uint32_t h = hash_key(key);
+    fc_seen *s;
+    while ((s = &set->slots[h & (set->nslots - 1)])->round == set->round && s->key != key) h++;
+    return s;
 }
 
-static bool grow_seen(const fc_alloc *a, fc_region *r) {
-    uint32_t n = r->nslots ? r->nslots * 2 : 64;
-    fc_seen *slots = fc_calloc(a, n, sizeof *slots);
-    if (!slots) return false;
-    for (uint32_t i = 0; i < r->nslots; i++) {
-        if (!r->seen[i].key) continue;
-        uint32_t h = hash_key(r->seen[i].key);
-        while (slots[h & (n - 1)].key) h++;
-        slots[h & (n - 1)] = r->seen[i];
-    }
-    fc_free(a, r->seen);
-    r->seen = slots;
-    r->nslots = n;
+static inline const fc_seen *find_seen(const fc_region *r, uint64_t key) {
+    const fc_seen *s = r->seen.nslots ? slot_of(&r->seen, key) : NULL;
+    return s && s->round == r->seen.round ? s : NULL;
+}
+
+static bool grow(const fc_alloc *a, fc_seen_set *set, uint32_t first) {
+    const fc_seen_set old = *set;
+    fc_seen_set next = {.used = old.used, .round = old.round};
+    next.nslots = old.nslots ? old.nslots * 2 : first;
+    next.slots = fc_calloc(a, next.nslots, sizeof *next.slots);
+    if (!next.slots) return false;
+    for (uint32_t i = 0; i < old.nslots; i++)
+        if (old.slots[i].round == old.round) *slot_of(&next, old.slots[i].key) = old.slots[i];
+    fc_free(a, old.slots);
+    *set = next;
     return true;
+}
+
+static fc_seen *enter(const fc_alloc *a, fc_seen_set *set, uint32_t first, uint64_t key,
+                      bool *fresh) {
+    if (set->used * 2 >= set->nslots && !grow(a, set, first)) return NULL;
+    fc_seen *s = slot_of(set, key);
+    *fresh = s->round != set->round;
+    if (!*fresh) return s;
+    *s = (fc_seen){.key = key, .round = set->round};
+    set->used++;
+    return s;
 }
 
 bool fc_region_enter(const fc_alloc *a, fc_region *r, uint64_t key, uint32_t from) {
-    if (r->nseen * 2 >= r->nslots && !grow_seen(a, r)) return false;
-    uint32_t h = hash_key(key);
-    for (; r->seen[h & (r->nslots - 1)].key; h++)
-        if (r->seen[h & (r->nslots - 1)].key == key) return true;
-    r->seen[h & (r->nslots - 1)] = (fc_seen){.key = key, .from = from};
-    r->nseen++;
-    return true;
+    bool fresh;
+    r->seen.round = 1;
+    fc_seen *s = enter(a, &r->seen, 64, key, &fresh);
+    if (s && fresh) s->from = from;
+    return s != NULL;
 }
 
 bool fc_region_enter_leaf(const fc_alloc *a, fc_region *r, fc_node leaf) {
     return fc_region_enter(a, r, leaf_key(leaf), FC_FROM_LEAF);
 }
 
-/* The set of what a walk has met: entries of earlier walks count as free, so that nothing is
- * cleared between them. */
-static bool grow_walk(const fc_alloc *a, fc_walk *w) {
-    uint32_t n = w->nslots ? w->nslots * 2 : 1024;
-    fc_seen *slots = fc_calloc(a, n, sizeof *slots);
-    if (!slots) return false;
-    for (uint32_t i = 0; i < w->nslots; i++) {
-        if (w->slots[i].round != w->round) continue;
-        uint32_t h = hash_key(w->slots[i].key);
-        while (slots[h & (n - 1)].key) h++;
-        slots[h & (n - 1)] = w->slots[i];
-    }
-    fc_free(a, w->slots);
-    w->slots = slots;
-    w->nslots = n;
-    return true;
-}
-
+/* Entries of earlier walks count as free, so that nothing is cleared between them. */
 bool fc_walk_begin(const fc_alloc *a, fc_walk *w) {
-    w->todo.len = w->from.len = w->used = 0;
-    if (++w->round == 0) { /* after 2^32 walks the oldest entries would look new */
-        if (w->slots) memset(w->slots, 0, w->nslots * sizeof *w->slots);
-        w->round = 1;
+    fc_seen_set *set = &w->seen;
+    w->todo.len = w->from.len = set->used = 0;
+    if (++set->round == 0) { /* after 2^32 walks the oldest entries would look new */
+        if (set->slots) memset(set->slots, 0, set->nslots * sizeof *set->slots);
+        set->round = 1;
     }
-    return w->nslots || grow_walk(a, w);
+    return set->nslots || grow(a, set, FIRST_OF_WALK);
 }
 
 fc_seen *fc_walk_enter(const fc_alloc *a, fc_walk *w, uint64_t key, bool *fresh) {
-    if (w->used * 2 >= w->nslots && !grow_walk(a, w)) return NULL;
-    uint32_t h = hash_key(key);
-    fc_seen *s;
-    for (; (s = &w->slots[h & (w->nslots - 1)])->round == w->round; h++)
-        if (s->key == key) return *fresh = false, s;
-    *s = (fc_seen){.key = key, .round = w->round};
-    w->used++;
-    *fresh = true;
-    return s;
+    return enter(a, &w->seen, FIRST_OF_WALK, key, fresh);
 }
 
 void fc_walk_free(const fc_alloc *a, fc_walk *w) {
     fc_vec_free(a, &w->todo);
     fc_vec_free(a, &w->from);
-    fc_free(a, w->slots);
+    fc_free(a, w->seen.slots);
 }
 
 enum { VIEW_OPS = 4 }; /* arithmetic of a mode, about */
@@ -285,8 +273,8 @@ static bool meet(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_w
     fc_walk *w = &f->walk;
     const uint32_t ops = v->ops, functions = v->transcendental, accesses = v->accesses,
                    params = v->params;
-    const size_t todo = w->todo.len, slot = (size_t)(entry - w->slots);
-    const fc_seen *table = w->slots;
+    const size_t todo = w->todo.len, slot = (size_t)(entry - w->seen.slots);
+    const fc_seen *table = w->seen.slots;
     uint32_t from = 0;
     t.added = 0;
     if (!known) {
@@ -304,8 +292,8 @@ static bool meet(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_w
     }
     if (w->todo.len > todo + 1) return fc_push(f->alloc, &w->from, 0u);
     w->todo.len = todo; /* nothing below it */
-    if (w->slots == table)
-        w->slots[slot].from = from;
+    if (w->seen.slots == table)
+        w->seen.slots[slot].from = from;
     else
         fc_walk_enter(f->alloc, w, fc_place_key(t.node, t.map), &start)->from = from;
     if (t.added) v->added.at[t.added - 1].from = from;

@@ -7,35 +7,6 @@
 
 #include "ir/fold.h"
 
-/* The body of a fold as code over FC_OP_ARG. */
-static bool body_code(fc_lowering *l, const fc_node *body, fc_record *to, fc_val *map,
-                      uint8_t *need) {
-    fc_code *c = &to->code;
-    fc_node last = 0;
-    for (unsigned k = 0; k < to->n; k++) {
-        need[body[k]] = 1;
-        if (body[k] > last) last = body[k];
-    }
-    for (fc_node n = last + 1; n-- > 0;)
-        for (int k = 0; need[n] && k < fc_at(l->g, n)->nops; k++) need[fc_at(l->g, n)->src[k]] = 1;
-    for (fc_node n = 0; n <= last; n++) {
-        const fc_ninfo *i = fc_at(l->g, n);
-        const fusec_dtype t = (fusec_dtype)i->dtype;
-        fc_val v[3] = {FC_NOVAL, FC_NOVAL, FC_NOVAL};
-        if (!need[n]) continue;
-        for (int k = 0; k < i->nops; k++) v[k] = map[i->src[k]];
-        map[n] = i->op == FC_OP_CONST     ? fc_val_bits(c, t, i->attr)
-                 : i->op == FC_OP_SLOT    ? fc_val_arg(c, (uint32_t)i->attr, t, FC_POINT)
-                 : i->op == FC_OP_CAST    ? fc_val_cast(c, v[0], t)
-                 : i->op == FC_OP_BITCAST ? fc_val_bitcast(c, v[0], t)
-                 : i->op == FC_OP_RECORD  ? fc_lower_record_of(c, v)
-                 : i->op == FC_OP_EXTERN  ? fc_kernel_extern(l->k, c, fc_extern_of(i), v)
-                                          : fc_val_op(c, (fc_op)i->op, v[0], v[1], v[2]);
-    }
-    for (unsigned k = 0; k < to->n; k++) to->out[k] = map[body[k]];
-    return c->status == FUSEC_OK;
-}
-
 /* The record that a fold accumulates: one for all that differ in the result only. */
 static const fc_record *record_of(fc_lowering *l, fc_node n) {
     const fc_ninfo *i = fc_at(l->g, n);
@@ -49,19 +20,16 @@ static const fc_record *record_of(fc_lowering *l, fc_node n) {
     fc_node body[FC_MAX_RECORD];
     fc_record_nodes(l->g, i->src[1], FC_MAX_RECORD, body);
     fc_lower_record entry = {i->src[1], fc_kernel_add_record(l->k)};
-    fc_val *map = fc_malloc(l->alloc, l->g->nodes.len * sizeof *map);
-    uint8_t *need = fc_calloc(l->alloc, l->g->nodes.len, 1);
-    bool ok = entry.record && map && need;
+    bool ok = entry.record != NULL;
     if (ok) {
         entry.record->n = (uint8_t)s.n;
         for (unsigned k = 0; k < s.n; k++) {
             entry.record->dtype[k] = fc_at(l->g, body[k])->dtype;
             entry.record->start[k] = s.start[k];
         }
-        ok = body_code(l, body, entry.record, map, need) && fc_push(l->alloc, &l->records, entry);
+        ok = fc_lower_body(l, &entry.record->code, i->src[1], 0, entry.record->out) &&
+             fc_push(l->alloc, &l->records, entry);
     }
-    fc_free(l->alloc, map);
-    fc_free(l->alloc, need);
     if (!ok) l->oom = true;
     return ok ? entry.record : NULL;
 }

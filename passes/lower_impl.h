@@ -58,8 +58,8 @@ typedef struct fc_lowering {
 /* The value of a node under a map, if it is there. */
 bool fc_lower_known(const fc_lowering *l, fc_node n, fc_list map, fc_val *out);
 
-/* What an access of an array says of the rows that it touches (lower_reach.c); `rank` 0: that it may
- * be any. */
+/* What an access of an array says of the rows that it touches (lower_reach.c); `rank` 0: that it
+ * may be any. */
 void fc_lower_reach(fc_lowering *l, uint32_t arg, uint32_t rank, fc_list map);
 
 /* Affine reads whose places differ by constants are made at computed elements: whether this one is;
@@ -75,6 +75,9 @@ fc_val fc_lower_fold(fc_lowering *l, fc_node n, unsigned stage);
 /* The value of a FC_OP_ROUNDS; `values` is that of its first operand (lower_repeat.c). */
 fc_val fc_lower_repeat(fc_lowering *l, fc_node n, fc_val values);
 fc_val fc_lower_record_of(fc_code *c, const fc_val v[3]);
+/* The values of the record `body` as code of scalars over FC_OP_ARG, of which the slots from number
+ * `first_slot` on are the first. */
+bool fc_lower_body(fc_lowering *l, fc_code *c, fc_node body, uint32_t first_slot, fc_val *out);
 
 /* ---- indices (lower_index.c) ------------------------------------------------------------------
  *

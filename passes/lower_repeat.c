@@ -25,12 +25,14 @@ static fc_val loop_in(fc_lowering *l, fc_code *c, fc_node n, fc_val values) {
                .op = FC_OP_RESULT, .dtype = i.dtype, .a = loop, .imm = fc_repeat_of(&i).result});
 }
 
-static fc_val body_value(fc_lowering *l, fc_code *c, fc_node n, const fc_val v[3]) {
+/* The value of node n of a body in code `c`, of operands v. */
+static fc_val body_value(fc_lowering *l, fc_code *c, fc_node n, uint32_t first_slot,
+                         const fc_val v[3]) {
     const fc_ninfo *i = fc_at(l->g, n);
     const fusec_dtype t = (fusec_dtype)i->dtype;
     switch (i->op) {
     case FC_OP_CONST: return fc_val_bits(c, t, i->attr);
-    case FC_OP_SLOT: return fc_val_arg(c, (uint32_t)i->attr - FC_SLOT_COUNTER, t, FC_POINT);
+    case FC_OP_SLOT: return fc_val_arg(c, (uint32_t)i->attr - first_slot, t, FC_POINT);
     case FC_OP_CAST: return fc_val_cast(c, v[0], t);
     case FC_OP_BITCAST: return fc_val_bitcast(c, v[0], t);
     case FC_OP_RECORD: return fc_lower_record_of(c, v);
@@ -44,21 +46,26 @@ static int operands_of(const fc_ninfo *i) {
     return i->op == FC_OP_ROUNDS ? 1 : i->nops;
 }
 
-static bool body_code(fc_lowering *l, fc_node body, fc_rounds *to, fc_val *map, uint8_t *need) {
-    fc_node out[FC_MAX_REPEAT + 1];
-    const unsigned n = fc_record_nodes(l->g, body, FC_MAX_REPEAT + 1, out);
-    need[body] = 1;
-    for (fc_node i = body + 1; i-- > 0;)
-        for (int k = 0; need[i] && k < operands_of(fc_at(l->g, i)); k++)
-            need[fc_at(l->g, i)->src[k]] = 1;
-    for (fc_node i = 0; i < body; i++) {
+bool fc_lower_body(fc_lowering *l, fc_code *c, fc_node body, uint32_t first_slot, fc_val *out) {
+    const fc_graph *g = l->g;
+    fc_node root[FC_MAX_LISTED];
+    const unsigned n = fc_record_nodes(g, body, FC_MAX_LISTED, root);
+    fc_val *map = fc_malloc(l->alloc, g->nodes.len * sizeof *map);
+    uint8_t *need = fc_calloc(l->alloc, g->nodes.len, 1);
+    const bool ready = map && need;
+    for (unsigned i = 0; ready && i < n; i++) need[root[i]] = 1;
+    for (fc_node i = ready ? body : 0; i-- > 0;)
+        for (int k = 0; need[i] && k < operands_of(fc_at(g, i)); k++) need[fc_at(g, i)->src[k]] = 1;
+    for (fc_node i = 0; ready && i < body; i++) {
         fc_val v[3] = {FC_NOVAL, FC_NOVAL, FC_NOVAL};
         if (!need[i]) continue;
-        for (int k = 0; k < operands_of(fc_at(l->g, i)); k++) v[k] = map[fc_at(l->g, i)->src[k]];
-        map[i] = body_value(l, &to->code, i, v);
+        for (int k = 0; k < operands_of(fc_at(g, i)); k++) v[k] = map[fc_at(g, i)->src[k]];
+        map[i] = body_value(l, c, i, first_slot, v);
     }
-    for (unsigned i = 0; i < n; i++) to->out[i] = map[out[i]];
-    return to->code.status == FUSEC_OK && !l->oom;
+    for (unsigned i = 0; ready && i < n; i++) out[i] = map[root[i]];
+    fc_free(l->alloc, map);
+    fc_free(l->alloc, need);
+    return ready && c->status == FUSEC_OK && !l->oom;
 }
 
 static bool make_rounds(fc_lowering *l, fc_node n, fc_rounds *r) {
@@ -70,12 +77,7 @@ static bool make_rounds(fc_lowering *l, fc_node n, fc_rounds *r) {
     r->nvalues = (uint8_t)nv;
     r->condition = spec.condition;
     for (uint32_t k = 0; k < nv; k++) r->dtype[k] = fc_at(l->g, v[FC_REPEAT_BOUNDS + k])->dtype;
-    fc_val *map = fc_malloc(l->alloc, l->g->nodes.len * sizeof *map);
-    uint8_t *need = fc_calloc(l->alloc, l->g->nodes.len, 1);
-    const bool ok = map && need && body_code(l, i->src[1], r, map, need);
-    fc_free(l->alloc, map);
-    fc_free(l->alloc, need);
-    return ok;
+    return fc_lower_body(l, &r->code, i->src[1], FC_SLOT_COUNTER, r->out);
 }
 
 /* Loops whose values have the same dtypes and whose rounds do the same are one. */
