@@ -17,7 +17,7 @@ static const char *first_of_choice(fc_ll *f, const fc_instr *i, int *moving) {
     const char *b = a ? fc_ll_first_of(f, i->c, &right) : NULL;
     if (!b || left != right) return NULL;
     *moving += left;
-    return fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", fc_ll_here(f, i->a, 1), a, b);
+    return fc_ll_select(f, "i64", 1, fc_ll_here(f, i->a, 1), a, b);
 }
 
 const char *fc_ll_first_of(fc_ll *f, fc_val v, int *moving) {
@@ -101,8 +101,7 @@ static const char *read_run(fc_ll *f, const load *l, unsigned W, const char *mas
     const char *next = fc_ll_ins(f, "add <%u x i64> %s, %s", W, fc_ll_splat(f, "i64", run.first),
                                  fc_ll_iota(f, 64));
     const char *same = fc_ll_ins(f, "icmp eq <%u x i64> %s, %s", W, l->lanes, next);
-    const char *bits = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, same, W);
-    fc_ll_if_begin(f, &is_run, fc_ll_ins(f, "icmp eq i%u %s, -1", W, bits));
+    fc_ll_if_begin(f, &is_run, fc_ll_all_lanes(f, W, same));
     const char *a = read(f, &run, W, mask), *from = f->block;
     fc_ll_if_else(f, &is_run);
     const char *b = read(f, l, W, mask), *other = f->block;
@@ -188,8 +187,7 @@ const char *fc_ll_inside(fc_ll *f, fc_val v, unsigned W) {
     const char *fails = fc_ll_ins(f, "and %s %s, %s", flag, not_ok, counts), *any = fails;
     if (W > 1) {
         fails = mask_with(f, fails);
-        const char *bits = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, fails, W);
-        any = fc_ll_ins(f, "icmp ne i%u %s, 0", W, bits);
+        any = fc_ll_any_lane(f, W, fails);
     }
     fc_ll_if cold;
     fc_ll_if_begin(f, &cold, any);

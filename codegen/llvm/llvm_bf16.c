@@ -61,11 +61,6 @@ static const char *op_const(fc_ll *f, const char *op, unsigned W, const char *a,
     return fc_ll_ins(f, "%s %s %s, %s", op, fc_ll_wide(f, "i32", W), a, fc_ll_int(f, 32, c, W));
 }
 
-static const char *choose(fc_ll *f, unsigned W, const char *cond, const char *a, const char *b) {
-    const char *i32 = fc_ll_wide(f, "i32", W);
-    return fc_ll_ins(f, "select %s %s, %s %s, %s %s", fc_ll_wide(f, "i1", W), cond, i32, a, i32, b);
-}
-
 /* Half of the last place that is kept is added, less one where that place is even; infinity is
  * carried into. With AVX-512 a mask chooses between the two, an instruction less, unless there is
  * one for nans already: a processor makes one or two in the time of two or three other results. */
@@ -77,8 +72,8 @@ static const char *rounded(fc_ll *f, bool masks, unsigned W, const char *bits) {
                          op_const(f, "add", W, last, even));
     }
     const char *last = op_const(f, "and", W, bits, 0x10000);
-    return choose(f, W, op_const(f, "icmp ne", W, last, 0), op_const(f, "add", W, bits, even + 1),
-                  op_const(f, "add", W, bits, even));
+    return fc_ll_select(f, fc_ll_wide(f, "i32", W), W, op_const(f, "icmp ne", W, last, 0),
+                        op_const(f, "add", W, bits, even + 1), op_const(f, "add", W, bits, even));
 }
 
 const char *fc_ll_to_bf16(fc_ll *f, fc_ll_narrowing how, unsigned W, const char *v) {
@@ -87,7 +82,8 @@ const char *fc_ll_to_bf16(fc_ll *f, fc_ll_narrowing how, unsigned W, const char 
     const char *bits = fc_ll_ins(f, "bitcast %s %s to %s", f32, v, i32);
     const char *r = rounded(f, how == FC_LL_NARROW_CLEAN, W, bits);
     if (how == FC_LL_NARROW_ANY) /* the payload could be carried out of */
-        r = choose(f, W, fc_ll_ins(f, "fcmp uno %s %s, %s", f32, v, v),
-                   op_const(f, "or", W, bits, 0x400000), r);
+        r = fc_ll_select(f, fc_ll_wide(f, "i32", W), W,
+                         fc_ll_ins(f, "fcmp uno %s %s, %s", f32, v, v),
+                         op_const(f, "or", W, bits, 0x400000), r);
     return fc_ll_ins(f, "bitcast %s %s to %s", i32, op_const(f, "and", W, r, -0x10000), f32);
 }

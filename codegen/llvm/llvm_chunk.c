@@ -21,8 +21,8 @@ static const char *element_numbers(fc_ll *f, const fc_ll_stage *st) {
 
 /* Elements of the chunk that the lanes of the vector at x have taken before. */
 static const char *taken(fc_ll *f) {
-    const char *in_chunk = fc_ll_bin(f, "and", f->x, fc_ll_fmt(f, "%d", FC_CHUNK - 1));
-    return fc_ll_bin(f, "udiv", in_chunk, fc_ll_fmt(f, "%d", FC_LANES));
+    const char *in_chunk = fc_ll_bin(f, "and", f->x, fc_ll_number(f, FC_CHUNK - 1));
+    return fc_ll_bin(f, "udiv", in_chunk, fc_ll_number(f, FC_LANES));
 }
 
 static const char **step(fc_ll *f, const fc_ll_stage *st, const char *const *acc) {
@@ -53,8 +53,7 @@ static const char **keep_absent(fc_ll *f, const fc_ll_stage *st, const char *con
     const char *mask = fc_ll_mask_here(f), *part = f->block;
     for (unsigned i = 0; i < st->nslots; i++) {
         const char *type = fc_ll_type(f, st->slot[i], f->V);
-        kept[i] = fc_ll_ins(f, "select <%u x i1> %s, %s %s, %s %s", f->V, mask, type, now[i], type,
-                            before[i]);
+        kept[i] = fc_ll_select(f, type, f->V, mask, now[i], before[i]);
     }
     fc_ll_if_else(f, &whole);
     const char *all = f->block;
@@ -66,7 +65,7 @@ static const char **keep_absent(fc_ll *f, const fc_ll_stage *st, const char *con
 
 static void step_in_memory(fc_ll *f, void *user) {
     const fc_ll_stage *st = user;
-    const char *lane = fc_ll_bin(f, "and", f->x, fc_ll_fmt(f, "%d", FC_LANES - 1));
+    const char *lane = fc_ll_bin(f, "and", f->x, fc_ll_number(f, FC_LANES - 1));
     const char **acc = fc_ll_names(f, st->nslots);
     for (unsigned i = 0; i < st->nslots; i++)
         acc[i] = is_number(f, st, i) ? fc_ll_splat(f, "i64", taken(f))
@@ -80,17 +79,17 @@ static void step_in_memory(fc_ll *f, void *user) {
 
 /* Lane l of n elements has taken (n + FC_LANES - 1 - l) / FC_LANES. */
 static void put_numbers(fc_ll *f, const fc_ll_stage *st, const char *n) {
-    const char *lanes = fc_ll_fmt(f, "%d", FC_LANES);
+    const char *lanes = fc_ll_number(f, FC_LANES);
     for (unsigned i = 0; i < st->nslots; i++) {
         fc_ll_loop l;
         if (!is_number(f, st, i)) continue;
         const char *type = fc_ll_wide(f, "i64", f->V), *j = fc_ll_for(f, &l, "0", lanes);
-        const char *most = fc_ll_bin(f, "add", n, fc_ll_fmt(f, "%d", FC_LANES - 1));
+        const char *most = fc_ll_bin(f, "add", n, fc_ll_number(f, FC_LANES - 1));
         const char *v = fc_ll_splat(f, "i64", fc_ll_bin(f, "sub", most, j));
         v = fc_ll_ins(f, "sub %s %s, %s", type, v, fc_ll_iota(f, 64));
         v = fc_ll_ins(f, "udiv %s %s, %s", type, v, fc_ll_int(f, 64, FC_LANES, f->V));
         fc_ll_spill(f, FUSEC_I64, f->V, st->lanes[i], j, v);
-        fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
+        fc_ll_for_end(f, &l, fc_ll_number(f, f->V));
     }
 }
 
@@ -133,7 +132,7 @@ static const char **join_lanes_shortly(fc_ll *f, const fc_ll_stage *st, const ch
     fc_ll_loop l;
     const char **out = fc_ll_names(f, st->nslots);
     fc_ll_loop_begin(f, &l, st->nslots + 1, fc_ll_slot_types(f, st, f->V, 1),
-                     fc_ll_join(f, st, fc_ll_fmt(f, "%u", f->V), NULL, v));
+                     fc_ll_join(f, st, fc_ll_number(f, f->V), NULL, v));
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ugt i64 %s, 1", l.carry[0]));
     const char *half = fc_ll_bin(f, "lshr", l.carry[0], "1");
     const char **next = fc_ll_join_neighbours(f, st, l.carry + 1, l.carry + 1);
@@ -167,7 +166,7 @@ static const char **either(fc_ll *f, const fc_ll_stage *st, const char *const *a
 /* The levels one by one. */
 static const char **join_in_memory(fc_ll *f, const fc_ll_stage *st) {
     fc_ll_loop level, pair;
-    const char *V = fc_ll_fmt(f, "%u", f->V), *j, *all = fc_ll_fmt(f, "%u", FC_LANES / f->V);
+    const char *V = fc_ll_number(f, f->V), *j, *all = fc_ll_number(f, FC_LANES / f->V);
     static const char *const i64[] = {"i64"};
     fc_ll_loop_begin(f, &level, 1, i64, &all);
     fc_ll_loop_test(f, &level, fc_ll_ins(f, "icmp ugt i64 %s, 1", level.carry[0]));
@@ -193,7 +192,7 @@ static const char **join_whole(fc_ll *f, const fc_ll_stage *st) {
             acc[v * st->nslots + i] =
                 is_number(f, st, i)
                     ? fc_ll_int(f, 64, FC_CHUNK / FC_LANES, f->V)
-                    : fc_ll_fill(f, st->slot[i], f->V, st->lanes[i], fc_ll_fmt(f, "%u", v * f->V));
+                    : fc_ll_fill(f, st->slot[i], f->V, st->lanes[i], fc_ll_number(f, v * f->V));
     return join_vectors(f, st, acc);
 }
 
@@ -225,7 +224,7 @@ static const char **by_steps(fc_ll *f, const fc_ll_stage *st, const char *first,
                              bool may_be_whole) {
     const char **start = fc_ll_inits(f, st, f->V);
     for (unsigned lane = 0; lane < FC_LANES; lane += f->V)
-        fc_ll_spill_all(f, st, f->V, st->lanes, fc_ll_fmt(f, "%u", lane), start);
+        fc_ll_spill_all(f, st, f->V, st->lanes, fc_ll_number(f, lane), start);
     step_vectors(f, st, first, n);
     if (st->nslots == 1 && joins_quickly(f, st)) return join_whole(f, st);
     if (!may_be_whole || !has_numbers(f, st)) {
@@ -252,7 +251,7 @@ const char **fc_ll_chunk_by_steps(fc_ll *f, const fc_ll_stage *st, const char *f
 static void step_band(fc_ll *f, const fc_ll_stage *st, const char *x, const char *left,
                       const char *const *acc, const char **next) {
     for (unsigned v = 0; v < FC_LANES / f->V; v++) {
-        f->x = fc_ll_bin(f, "add", x, fc_ll_fmt(f, "%u", v * f->V));
+        f->x = fc_ll_bin(f, "add", x, fc_ll_number(f, v * f->V));
         if (left) fc_ll_mask_part(f, left, v);
         memcpy(next + v * st->nslots, step(f, st, acc + v * st->nslots), st->nslots * sizeof *next);
     }
@@ -293,7 +292,7 @@ static const char **whole_bands(fc_ll *f, const fc_ll_stage *st, const char *fir
     step_band(f, st, band.carry[0], NULL, acc, next);
     f->nth = NULL;
     n = 0;
-    carried[n++] = fc_ll_bin(f, "add", band.carry[0], fc_ll_fmt(f, "%d", FC_LANES));
+    carried[n++] = fc_ll_bin(f, "add", band.carry[0], fc_ll_number(f, FC_LANES));
     for (unsigned i = 0; i < all; i++)
         if (!is_number(f, st, i % st->nslots)) carried[n++] = next[i];
     fc_ll_loop_end(f, &band, carried);
@@ -305,7 +304,7 @@ static const char **whole_bands(fc_ll *f, const fc_ll_stage *st, const char *fir
 static const char **chunk_in_registers(fc_ll *f, const fc_ll_stage *st, const char *first,
                                        const char *n) {
     const unsigned all = FC_LANES / f->V * st->nslots;
-    const char *left = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", FC_LANES - 1));
+    const char *left = fc_ll_bin(f, "and", n, fc_ll_number(f, FC_LANES - 1));
     const char *whole = fc_ll_bin(f, "add", first, fc_ll_bin(f, "sub", n, left));
     const char **of_slot = fc_ll_slot_types(f, st, f->V, 0), **last = fc_ll_names(f, all);
     const char **acc = whole_bands(f, st, first, whole);
@@ -338,7 +337,7 @@ const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *fir
     if (!has_numbers(f, st)) return chunk_in_registers(f, st, first, n);
     fc_ll_if whole;
     fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %d", n, FC_CHUNK));
-    const char *end = fc_ll_bin(f, "add", first, fc_ll_fmt(f, "%d", FC_CHUNK));
+    const char *end = fc_ll_bin(f, "add", first, fc_ll_number(f, FC_CHUNK));
     const char **a = join_vectors(f, st, whole_bands(f, st, first, end)), *from_a = f->block;
     fc_ll_if_else(f, &whole);
     const char **b = by_steps(f, st, first, n, false), *from_b = f->block;

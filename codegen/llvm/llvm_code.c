@@ -69,7 +69,7 @@ const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, 
     const char *lanes = fc_ll_fmt(f, "%s.%s.lanes", f->name, libm);
     define_lanes(f, lanes, libm, scalar, nargs);
     return fc_ll_ins(f, "call %s @%s(%s, i64 %s)", type, lanes, given,
-                     f->active ? f->active : fc_ll_fmt(f, "%u", W));
+                     f->active ? f->active : fc_ll_number(f, W));
 }
 
 /* ---- one instruction ------------------------------------------------------------------------- */
@@ -101,8 +101,7 @@ static const char *far_alone(fc_ll *f, fusec_dtype t, unsigned W, const char *fn
 static const char *safe_divisor(fc_ll *f, fusec_dtype t, unsigned W, const char *b) {
     if (!f->mask || W == 1) return b;
     const char *type = fc_ll_type(f, t, W);
-    return fc_ll_ins(f, "select <%u x i1> %s, %s %s, %s %s", W, f->mask, type, b, type,
-                     fc_ll_const(f, t, 1, W));
+    return fc_ll_select(f, type, W, f->mask, b, fc_ll_const(f, t, 1, W));
 }
 
 /* Vectors of i64 are divided lane by lane. Indices that are continued periodically are below their
@@ -114,9 +113,8 @@ static const char *divide_if(fc_ll *f, const char *text, bool rest, unsigned W, 
     const char *positive =
         fc_ll_ins(f, "icmp sgt %s %s, %s", type, b, fc_ll_const(f, FUSEC_I64, 0, W));
     const char *both = fc_ll_ins(f, "and <%u x i1> %s, %s", W, below, positive);
-    const char *bits = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, both, W);
     fc_ll_if all;
-    fc_ll_if_begin(f, &all, fc_ll_ins(f, "icmp eq i%u %s, -1", W, bits));
+    fc_ll_if_begin(f, &all, fc_ll_all_lanes(f, W, both));
     const char *from = f->block;
     fc_ll_if_else(f, &all);
     const char *r = fc_ll_ins(f, "%s %s %s, %s", text, type, a, b), *other = f->block;
@@ -164,8 +162,7 @@ const char *fc_ll_compute(fc_ll *f, const fc_code *code, fc_val i, unsigned W,
     if (ins->op == FC_OP_BITCAST) return fc_ll_bitcast(f, from, to, W, a[0]);
     if (ins->op == FC_OP_where) {
         const char *type = fc_ll_type(f, to, W);
-        return fc_ll_ins(f, "select %s %s, %s %s, %s %s", fc_ll_type(f, FUSEC_BOOL, W), a[0], type,
-                         a[1], type, a[2]);
+        return fc_ll_select(f, type, W, a[0], a[1], a[2]);
     }
     if (!fc_is_elementwise(ins->op)) fc_ll_fail(f, FUSEC_INTERNAL);
     return by_column(f, (fc_op)ins->op, (unsigned)fc_instr_arity(ins), from, W, a);

@@ -21,12 +21,6 @@ static const char *op_pair(fc_ll *f, const char *op, const char *type, const cha
     return fc_ll_ins(f, "%s %s %s, %s", op, type, a, b);
 }
 
-static const char *choose(fc_ll *f, unsigned W, const char *cond, const char *type, const char *a,
-                          const char *b) {
-    return fc_ll_ins(f, "select %s %s, %s %s, %s %s", fc_ll_wide(f, "i1", W), cond, type, a, type,
-                     b);
-}
-
 static const char *change(fc_ll *f, const char *op, const char *from, const char *to, unsigned W,
                           const char *v) {
     return fc_ll_ins(f, "%s %s %s to %s", op, fc_ll_wide(f, from, W), v, fc_ll_wide(f, to, W));
@@ -48,8 +42,8 @@ static const char *half_to_float_bits(fc_ll *f, unsigned W, const char *h) {
                                  fc_ll_const(f, FUSEC_F32, 0x33800000, W));
     const char *is_special = op_const(f, "icmp uge", 32, W, mag, 0x7c00);
     const char *is_tiny = op_const(f, "icmp ult", 32, W, mag, 0x400);
-    const char *r = choose(f, W, is_special, i32, special, normal);
-    r = choose(f, W, is_tiny, i32, change(f, "bitcast", "float", "i32", W, tiny), r);
+    const char *r = fc_ll_select(f, i32, W, is_special, special, normal);
+    r = fc_ll_select(f, i32, W, is_tiny, change(f, "bitcast", "float", "i32", W, tiny), r);
     return change(f, "bitcast", "i32", "float", W, op_pair(f, "or", i32, r, sign));
 }
 
@@ -71,11 +65,11 @@ static const char *half_from_float_bits(fc_ll *f, unsigned W, const char *v) {
         op_const(f, "sub", 32, W, change(f, "bitcast", "float", "i32", W, sum), 0x3f000000);
     const char *nan = op_const(f, "or", 32, W, op_const(f, "lshr", 32, W, mag, 13), 0x7e00);
     nan = op_const(f, "and", 32, W, nan, 0x7fff);
-    const char *big = choose(f, W, op_const(f, "icmp ugt", 32, W, mag, 0x7f800000), i32, nan,
-                             fc_ll_int(f, 32, 0x7c00, W));
+    const char *big = fc_ll_select(f, i32, W, op_const(f, "icmp ugt", 32, W, mag, 0x7f800000), nan,
+                                   fc_ll_int(f, 32, 0x7c00, W));
     const char *r =
-        choose(f, W, op_const(f, "icmp ult", 32, W, mag, 0x38800000), i32, tiny, normal);
-    r = choose(f, W, op_const(f, "icmp uge", 32, W, mag, 0x47800000), i32, big, r);
+        fc_ll_select(f, i32, W, op_const(f, "icmp ult", 32, W, mag, 0x38800000), tiny, normal);
+    r = fc_ll_select(f, i32, W, op_const(f, "icmp uge", 32, W, mag, 0x47800000), big, r);
     return change(f, "trunc", "i32", "i16", W, op_pair(f, "or", i32, r, sign));
 }
 
@@ -156,8 +150,8 @@ const char *fc_ll_cvt(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W, co
  * included. */
 static const char *half_of_one(fc_ll *f, const char *stored) {
     const char *mag = op_const(f, "and", 16, 1, stored, 0x7fff);
-    const char *quiet = choose(f, 1, op_const(f, "icmp ugt", 16, 1, mag, 0x7c00), "i16",
-                               fc_ll_int(f, 16, 0x200, 1), fc_ll_int(f, 16, 0, 1));
+    const char *quiet = fc_ll_select(f, "i16", 1, op_const(f, "icmp ugt", 16, 1, mag, 0x7c00),
+                                     fc_ll_int(f, 16, 0x200, 1), fc_ll_int(f, 16, 0, 1));
     return half_to_float_bits(f, 1, op_pair(f, "or", "i16", stored, quiet));
 }
 

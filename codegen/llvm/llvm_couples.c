@@ -60,8 +60,8 @@ void fc_ll_store_couple(fc_ll *f, uint32_t a, const char *const part[2]) {
         return;
     }
     fc_ll_if fills;
-    const char *rest = fc_ll_bin(f, "and", fc_ll_ins(f, "ptrtoint ptr %s to i64", at),
-                                 fc_ll_fmt(f, "%u", line - 1));
+    const char *rest =
+        fc_ll_bin(f, "and", fc_ll_ins(f, "ptrtoint ptr %s to i64", at), fc_ll_number(f, line - 1));
     fc_ll_if_begin(f, &fills, fc_ll_ins(f, "icmp eq i64 %s, 0", rest));
     fc_ll_line(f, "store %s %s, ptr %s, align %u, !nontemporal !0", type, both, at, line);
     fc_ll_if_else(f, &fills);

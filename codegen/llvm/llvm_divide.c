@@ -47,10 +47,8 @@ static int64_t power(fusec_dtype t, int e) {
 
 static const char *fused(fc_ll *f, fusec_dtype t, unsigned W, const char *a, const char *b,
                          const char *c) {
-    const char *type = fc_ll_type(f, t, W), *sfx = fc_ll_suffix(f, fc_ll_type(f, t, 1), W);
-    fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.fma.%s(%s, %s, %s)", type, sfx, type, type, type));
-    return fc_ll_ins(f, "call %s @llvm.fma.%s(%s %s, %s %s, %s %s)", type, sfx, type, a, type, b,
-                     type, c);
+    const char *const args[] = {a, b, c};
+    return fc_ll_intrinsic(f, "@llvm.fma", 3, t, W, args);
 }
 
 /* i1: whether b is one that elements may be divided by. */
@@ -102,13 +100,8 @@ const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n) {
     if (!oom && !strstr(f->decls.data, text.data)) fc_str_add(&f->decls, text.data);
     fc_str_free(&text);
     if (oom) fc_ll_fail(f, FUSEC_OUT_OF_MEMORY);
-    const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, name, n);
+    const char *at = fc_ll_index(f, type, name, n);
     return fc_ll_splat(f, type, fc_ll_ins(f, "load %s, ptr %s", type, at));
-}
-
-static const char *all_lanes(fc_ll *f, const char *mask) {
-    const char *v = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", f->V, mask, f->V);
-    return fc_ll_ins(f, "icmp eq i%u %s, -1", f->V, v);
 }
 
 /* Whether no lower half of a float is within 2 of the middle (or 3 above it). */
@@ -117,7 +110,8 @@ static const char *none_is_halfway(fc_ll *f, const char *q, const char *mask) {
     const char *v = fc_ll_ins(f, "bitcast %s %s to %s", fc_ll_type(f, FUSEC_F32, f->V), q, bits);
     v = fc_ll_ins(f, "add %s %s, %s", bits, v, fc_ll_int(f, 32, 0x8002, f->V));
     v = fc_ll_ins(f, "and %s %s, %s", bits, v, mask);
-    return all_lanes(f, fc_ll_ins(f, "icmp ne %s %s, %s", bits, v, fc_ll_int(f, 32, 0, f->V)));
+    return fc_ll_all_lanes(f, f->V,
+                           fc_ll_ins(f, "icmp ne %s %s, %s", bits, v, fc_ll_int(f, 32, 0, f->V)));
 }
 
 static const char *all_in_range(fc_ll *f, fusec_dtype t, const char *a, const char *low) {
@@ -129,7 +123,7 @@ static const char *all_in_range(fc_ll *f, fusec_dtype t, const char *a, const ch
     v = fc_ll_ins(f, "sub %s %s, %s", bits, v, low);
     const int64_t span = is_f64(t) ? power(t, 800) - power(t, -800) : power(t, 100) - power(t, -98);
     v = fc_ll_ins(f, "icmp ule %s %s, %s", bits, v, fc_ll_int(f, size, span, f->V));
-    return all_lanes(f, v);
+    return fc_ll_all_lanes(f, f->V, v);
 }
 
 /* q, or the quotient as usual where not all lanes are in range. */

@@ -62,12 +62,11 @@ static unsigned most_low(const fc_ll_dot *d) {
 /* Rows of a panel of so many rows: whole tiles, and what is left in low ones. */
 static const char *padded(const fc_ll_dot *d, const char *rows) {
     fc_ll *f = d->f;
-    const char *height = fc_ll_fmt(f, "%u", d->p.height);
+    const char *height = fc_ll_number(f, d->p.height);
     const char *rest = fc_ll_bin(f, "urem", rows, height), *whole = fc_ll_dot_minus(f, rows, rest);
     const char *low = fc_ll_dot_times(f, fc_ll_dot_up(f, rest, FC_LL_LOW), FC_LL_LOW);
     const char *is_low = fc_ll_ins(f, "icmp ule i64 %s, %u", rest, most_low(d));
-    return fc_ll_dot_plus(f, whole,
-                          fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", is_low, low, height));
+    return fc_ll_dot_plus(f, whole, fc_ll_select(f, "i64", 1, is_low, low, height));
 }
 
 /* A vector of an operand to its panel. */
@@ -94,7 +93,7 @@ static void copy_right(fc_ll *f, void *user) {
     fc_ll_emit_points(f, d->need[1]);
     const char *v = fc_ll_value(f, d->value[1], f->V);
     const char *x = fc_ll_dot_minus(f, f->x, d->b->columns.lo),
-               *width = fc_ll_fmt(f, "%u", d->p.width);
+               *width = fc_ll_number(f, d->p.width);
     const char *panel = fc_ll_bin(f, "udiv", x, width);
     const char *to =
         fc_ll_dot_plus(f, fc_ll_dot_times(f, panel, d->p.width * FC_DOT_CHUNK), d->row);
@@ -134,7 +133,7 @@ static void fill_last_panel(fc_ll_dot *d) {
     const char *first = fc_ll_dot_times(f, panel, d->p.width * FC_DOT_CHUNK);
     const char *k = fc_ll_for(f, &l, "0", d->kn);
     const char *to = fc_ll_dot_plus(f, fc_ll_dot_plus(f, first, fc_ll_dot_times(f, k, d->p.width)),
-                                    fc_ll_fmt(f, "%u", f->V));
+                                    fc_ll_number(f, f->V));
     fc_ll_spill(f, d->t, f->V, d->right, to, fc_ll_const(f, d->t, 0, f->V));
     fc_ll_for_end(f, &l, "1");
     fc_ll_if_else(f, &half);
@@ -200,7 +199,7 @@ static void left_row(fc_ll_dot *d, const char *m, const char *i, const char *fro
 static void by_tiles(fc_ll_dot *d, bool left) {
     fc_ll *f = d->f;
     fc_ll_loop rows, columns, within;
-    const char *V = fc_ll_fmt(f, "%u", f->V), *last = fc_ll_dot_minus(f, d->b->rows.hi, "1");
+    const char *V = fc_ll_number(f, f->V), *last = fc_ll_dot_minus(f, d->b->rows.hi, "1");
     const char *count = left ? d->rows : d->kn, *x0 = left ? d->b->k.lo : d->b->columns.lo;
     const char *x1 = left ? fc_ll_dot_plus(f, d->b->k.lo, d->kn) : d->b->columns.hi;
     begin_tiles(d, left);
@@ -302,7 +301,7 @@ static void any_tile(const fc_ll_dot *d, const fc_ll_dot_call *c) {
     some.to = fc_ll_dot_at(d, c->to, fc_ll_bin(f, "mul", r, c->step));
     some.rows = fc_ll_dot_minus(f, c->rows, r);
     call_tile(d, FC_LL_LOW, &some);
-    fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", FC_LL_LOW));
+    fc_ll_for_end(f, &l, fc_ll_number(f, FC_LL_LOW));
     fc_ll_if_else(f, &low);
     call_tile(d, d->p.height, c);
     fc_ll_if_end(f, &low);
@@ -341,14 +340,14 @@ static void find_operands(const fc_ll_dot *d, const fc_ll_box *b, const char *fi
     }
     const char *i = fc_ll_dot_minus(f, b->down.lo, b->rows.lo);
     const char *panel = fc_ll_bin(f, "udiv", fc_ll_dot_minus(f, b->across.lo, b->columns.lo),
-                                  fc_ll_fmt(f, "%u", d->p.width));
+                                  fc_ll_number(f, d->p.width));
     const char *high = fc_ll_dot_up(f, fc_ll_dot_minus(f, b->rows.hi, b->rows.lo), d->p.height);
     const char *number = fc_ll_dot_plus(f, fc_ll_bin(f, "mul", panel, high),
-                                        fc_ll_bin(f, "udiv", i, fc_ll_fmt(f, "%u", d->p.height)));
+                                        fc_ll_bin(f, "udiv", i, fc_ll_number(f, d->p.height)));
     c->ahead_a = c->ahead_b = "0";
     c->a = fc_ll_dot_in_panel(d, d->left, fc_ll_dot_times(f, i, d->p.step));
     c->b = fc_ll_dot_in_panel(d, d->right, fc_ll_dot_times(f, panel, d->p.width * FC_DOT_CHUNK));
-    c->down = fc_ll_fmt(f, "%u", d->p.step);
+    c->down = fc_ll_number(f, d->p.step);
     c->along = c->next = "0";
     c->levels = fc_ll_dot_at(
         d, d->counter,
@@ -366,7 +365,7 @@ static void find_end(const fc_ll_dot *d, const fc_ll_box *b, const char *first, 
         *apart = fc_ll_stride(f, a, d->m_axis);
     } else {
         *to = fc_ll_dot_at(d, d->tile, fc_ll_dot_minus(f, first, b->across.lo));
-        *apart = fc_ll_fmt(f, "%u", d->p.width);
+        *apart = fc_ll_number(f, d->p.width);
     }
 }
 
@@ -378,24 +377,24 @@ static const char *find_columns(const fc_ll_dot *d, const fc_ll_box *b, fc_ll_do
     const char **load[] = {NULL, &c->load1, &c->load2, &c->load3};
     const char **store[] = {NULL, &c->store1, &c->store2, &c->store3};
     if (moves) {
-        end = fc_ll_dot_minus(f, b->columns.hi, fc_ll_fmt(f, "%u", d->p.lanes));
+        end = fc_ll_dot_minus(f, b->columns.hi, fc_ll_number(f, d->p.lanes));
         first = fc_ll_min(f, first, end);
     }
     for (unsigned v = 1; v < FC_LL_ROW_VECTORS; v++) {
-        const char *by = fc_ll_fmt(f, "%u", v * d->p.lanes), *of = by;
+        const char *by = fc_ll_number(f, v * d->p.lanes), *of = by;
         if (moves && v < d->vectors)
             of = fc_ll_dot_minus(f, fc_ll_min(f, fc_ll_dot_plus(f, b->across.lo, by), end), first);
         *load[v] = of;
         if (v + 1 == d->vectors) of = FC_PLANT(dot_edge, fc_ll_dot_minus(f, of, "1"), of);
-        *store[v] = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", b->last, of, by);
+        *store[v] = fc_ll_select(f, "i64", 1, b->last, of, by);
     }
     return first;
 }
 
 void fc_ll_dot_push(fc_ll *f, const fc_ll_box *b) {
     fc_ll_dot *d = f->dot;
-    const char *tile = fc_ll_fmt(f, "%u", d->p.height * d->p.width), *to, *apart;
-    const char *width = fc_ll_fmt(f, "%u", d->p.width);
+    const char *tile = fc_ll_number(f, d->p.height * d->p.width), *to, *apart;
+    const char *width = fc_ll_number(f, d->p.width);
     fc_ll_dot_call c = {.n = fc_ll_dot_minus(f, b->k.hi, b->k.lo)};
     const char *first = find_columns(d, b, &c);
     find_operands(d, b, first, &c);
@@ -407,9 +406,9 @@ void fc_ll_dot_push(fc_ll *f, const fc_ll_box *b) {
     const char *ones =
         fc_ll_bin(f, "and", b->chunk, fc_ll_bin(f, "xor", fc_ll_dot_plus(f, b->chunk, "1"), "-1"));
     find_end(d, b, first, &to, &apart);
-    c.mask = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", b->last, b->chunk, ones);
-    c.to = fc_ll_ins(f, "select i1 %s, ptr %s, ptr %s", b->last, to, level);
-    c.step = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", b->last, apart, width);
+    c.mask = fc_ll_select(f, "i64", 1, b->last, b->chunk, ones);
+    c.to = fc_ll_select(f, "ptr", 1, b->last, to, level);
+    c.step = fc_ll_select(f, "i64", 1, b->last, apart, width);
     c.rows = fc_ll_dot_minus(f, b->down.hi, b->down.lo);
     c.columns = fc_ll_dot_minus(
         f, FC_PLANT(dot_edge, fc_ll_dot_minus(f, b->across.hi, "1"), b->across.hi), b->across.lo);
@@ -536,7 +535,7 @@ void fc_ll_dot_begin(fc_ll *f) {
     if (d->p.height != FC_LL_LOW) fc_ll_dot_tile(d, d->p.height);
     const unsigned tile = d->p.height * d->p.width;
     if (!d->bare)
-        d->tile = fc_ll_dot_at(d, fc_ll_array(f, d->t, tile + 2 * f->V), fc_ll_fmt(f, "%u", f->V));
+        d->tile = fc_ll_dot_at(d, fc_ll_array(f, d->t, tile + 2 * f->V), fc_ll_number(f, f->V));
     if (d->direct)
         d->counter = fc_ll_array(f, d->t, FC_LL_DIRECT_LEVELS * tile);
     else

@@ -36,7 +36,8 @@ typedef struct fc_ll_dot {
     X(i64, load1)                                                                                  \
     X(i64, load2)                                                                                  \
     X(i64, load3)                                                                                  \
-    X(i64, mask) X(ptr, levels)                              /* full levels, the counter */        \
+    X(i64, mask)                                                                                   \
+    X(ptr, levels)                                           /* full levels, the counter */        \
         X(ptr, to) X(i64, step) X(i64, rows) X(i64, columns) /* what is there of the tile */       \
         X(i64, store1) X(i64, store2) X(i64, store3) X(i64, ahead_a)                               \
             X(i64, ahead_b) /* bytes to what is asked for */
@@ -54,7 +55,7 @@ void fc_ll_dot_tile(const fc_ll_dot *d, unsigned height);
 bool fc_ll_dot_is_masked(const fc_ll_dot *d);
 
 static inline const char *fc_ll_dot_times(fc_ll *f, const char *a, unsigned b) {
-    return fc_ll_bin(f, "mul", a, fc_ll_fmt(f, "%u", b));
+    return fc_ll_bin(f, "mul", a, fc_ll_number(f, b));
 }
 static inline const char *fc_ll_dot_plus(fc_ll *f, const char *a, const char *b) {
     return fc_ll_bin(f, "add", a, b);
@@ -64,17 +65,15 @@ static inline const char *fc_ll_dot_minus(fc_ll *f, const char *a, const char *b
 }
 static inline const char *fc_ll_dot_up(fc_ll *f, const char *a,
                                        unsigned b) { /* the number of parts of b */
-    return fc_ll_bin(f, "udiv", fc_ll_dot_plus(f, a, fc_ll_fmt(f, "%u", b - 1)),
-                     fc_ll_fmt(f, "%u", b));
+    return fc_ll_bin(f, "udiv", fc_ll_dot_plus(f, a, fc_ll_number(f, b - 1)), fc_ll_number(f, b));
 }
 static inline const char *fc_ll_dot_at(const fc_ll_dot *d, const char *p, const char *element) {
-    return fc_ll_ins(d->f, "getelementptr %s, ptr %s, i64 %s", d->type, p, element);
+    return fc_ll_index(d->f, d->type, p, element);
 }
 /* The same of a panel. */
 static inline const char *fc_ll_dot_in_panel(const fc_ll_dot *d, const char *p,
                                              const char *element) {
-    return fc_ll_ins(d->f, "getelementptr %s, ptr %s, i64 %s", d->pairs ? "i16" : d->type, p,
-                     element);
+    return fc_ll_index(d->f, d->pairs ? "i16" : d->type, p, element);
 }
 
 #endif

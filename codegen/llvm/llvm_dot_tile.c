@@ -40,7 +40,7 @@ static const char *joined_rows(const fc_ll_dot *d, const char *p, unsigned eleme
     fc_ll *f = d->f;
     const char *half = fc_ll_type(f, FUSEC_I16, d->p.lanes), *row[2];
     for (unsigned i = 0; i < 2; i++) {
-        const char *from = fc_ll_dot_in_panel(d, p, fc_ll_fmt(f, "%u", element + i * d->p.width));
+        const char *from = fc_ll_dot_in_panel(d, p, fc_ll_number(f, element + i * d->p.width));
         row[i] = fc_ll_ins(f, "load %s, ptr %s, align 2", half, from);
         row[i] = fc_ll_ins(f, "zext %s %s to %s", half, row[i], d->lanes);
     }
@@ -83,7 +83,7 @@ static void masks(const fc_ll_dot *d, const char **mask) {
 /* Row `r` of `%rows`, the last one if it is none. */
 static const char *clamped(const fc_ll_dot *d, unsigned r) {
     fc_ll *f = d->f;
-    return r ? fc_ll_min(f, fc_ll_fmt(f, "%u", r), "%lastrow") : "0";
+    return r ? fc_ll_min(f, fc_ll_number(f, r), "%lastrow") : "0";
 }
 
 /* direct: pointers that go along k, of every third row where all rows are there: the others have
@@ -97,7 +97,7 @@ static const char *left_at(const fc_ll_dot *d, unsigned height, unsigned r, cons
     fc_ll *f = d->f;
     if (!d->direct)
         return fc_ll_dot_in_panel(d, fc_ll_dot_in_panel(d, "%a", k),
-                                  fc_ll_fmt(f, "%u", r * d->p.step));
+                                  fc_ll_number(f, r * d->p.step));
     if (height == FC_LL_LOW) return pointer[r];
     return r % 3 ? fc_ll_dot_at(d, pointer[r / 3], r % 3 == 1 ? "%down" : "%down2")
                  : pointer[r / 3];
@@ -141,7 +141,7 @@ static void chain(const fc_ll_dot *d, unsigned height, const char *const *mask, 
         right[v] = joined_rows(d, b, v * d->p.lanes);
     for (unsigned v = 0; !d->pairs && v < d->vectors; v++)
         right[v] = in_register(
-            d, b, d->direct && v ? fc_ll_fmt(f, "%%load%u", v) : fc_ll_fmt(f, "%u", v * d->p.lanes),
+            d, b, d->direct && v ? fc_ll_fmt(f, "%%load%u", v) : fc_ll_number(f, v * d->p.lanes),
             d->direct ? mask[v] : NULL);
     next[0] = fc_ll_bin(f, "add", l.carry[0], d->pairs ? "2" : "1");
     if (d->direct) next[1] = fc_ll_dot_at(d, b, "%next");
@@ -178,8 +178,8 @@ static void add_levels(const fc_ll_dot *d, unsigned height, const char **acc) {
         fc_ll_dot_at(d, "%levels", fc_ll_dot_times(f, level, d->p.height * d->p.width));
     next[0] = fc_ll_bin(f, "and", l.carry[0], fc_ll_dot_minus(f, l.carry[0], "1"));
     for (unsigned i = 1; i < n; i++)
-        next[i] = sum(d, in_register(d, held, fc_ll_fmt(f, "%u", (i - 1) * d->p.lanes), NULL),
-                      l.carry[i]);
+        next[i] =
+            sum(d, in_register(d, held, fc_ll_number(f, (i - 1) * d->p.lanes), NULL), l.carry[i]);
     fc_ll_loop_end(f, &l, next);
     memcpy(acc, l.carry + 1, (n - 1) * sizeof *acc);
 }
@@ -191,7 +191,7 @@ static void write_tile(const fc_ll_dot *d, unsigned height, const char *const *m
     fc_ll *f = d->f;
     for (unsigned r = height; r-- > 0;) {
         const char *row = d->bare || d->direct ? fc_ll_bin(f, "mul", clamped(d, r), "%step")
-                                               : fc_ll_fmt(f, "%u", r * d->p.width);
+                                               : fc_ll_number(f, r * d->p.width);
         const char *to = fc_ll_dot_at(d, "%to", row);
         for (unsigned v = 0; v < d->vectors; v++) {
             const char *p = v ? fc_ll_dot_at(d, to, fc_ll_fmt(f, "%%store%u", v)) : to;

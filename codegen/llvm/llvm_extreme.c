@@ -44,8 +44,7 @@ static const char *how_better(const extreme *e) {
 static const char *better_of(fc_ll *f, const extreme *e, unsigned W, const char *x, const char *y) {
     const char *type = fc_ll_type(f, e->t, W);
     const char *first = fc_ll_ins(f, "%s %s %s, %s", how_better(e), type, x, y);
-    return fc_ll_ins(f, "select %s %s, %s %s, %s %s", fc_ll_wide(f, "i1", W), first, type, x, type,
-                     y);
+    return fc_ll_select(f, type, W, first, x, y);
 }
 
 /* Lanes that are masked off hold what an accumulator starts from. */
@@ -54,8 +53,7 @@ static const char *element(fc_ll *f, const extreme *e) {
     fc_ll_emit_points(f, e->st->needed);
     const char *x = fc_ll_value(f, f->k->reductions.at[e->st->first].value[0], f->V);
     if (!f->mask) return x;
-    return fc_ll_ins(f, "select <%u x i1> %s, %s %s, %s %s", f->V, f->mask, e->type, x, e->type,
-                     fc_ll_const(f, e->t, e->r->init[0], f->V));
+    return fc_ll_select(f, e->type, f->V, f->mask, x, fc_ll_const(f, e->t, e->r->init[0], f->V));
 }
 
 /* Signs of all elements: for a maximum whether all are set, for a minimum whether any is. */
@@ -102,7 +100,7 @@ static void band(fc_ll *f, const extreme *e, carried *c, const char *const *carr
     const char *before = NULL;
     for (unsigned i = 1; i < c->n; i++) c->all[i] = carry[i];
     for (unsigned v = 0; v < BAND; v++) {
-        f->x = fc_ll_bin(f, "add", carry[0], fc_ll_fmt(f, "%u", v * f->V));
+        f->x = fc_ll_bin(f, "add", carry[0], fc_ll_number(f, v * f->V));
         const char *x = element(f, e);
         c->all[1 + v] = better_of(f, e, f->V, x, c->all[1 + v]);
         if (c->signs) c->all[c->signs] = join_signs(f, e, c->all[c->signs], x);
@@ -112,13 +110,13 @@ static void band(fc_ll *f, const extreme *e, carried *c, const char *const *carr
         }
         before = before ? NULL : x;
     }
-    c->all[0] = fc_ll_bin(f, "add", carry[0], fc_ll_fmt(f, "%u", BAND * f->V));
+    c->all[0] = fc_ll_bin(f, "add", carry[0], fc_ll_number(f, BAND * f->V));
 }
 
 /* What is left after the bands, a vector at a time. */
 static void left_over(fc_ll *f, const extreme *e, carried *c, const char *hi) {
     fc_ll_loop l;
-    const char *V = fc_ll_fmt(f, "%u", f->V);
+    const char *V = fc_ll_number(f, f->V);
     fc_ll_loop_begin(f, &l, c->n, c->types, c->all);
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], hi));
     memcpy(c->all, l.carry, c->n * sizeof *c->all);
@@ -150,11 +148,6 @@ static void bands(fc_ll *f, const extreme *e, carried *c, const char *first, con
     left_over(f, e, c, fc_ll_bin(f, "add", first, n));
 }
 
-static const char *any_lane(fc_ll *f, const char *mask) {
-    const char *bits = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", f->V, mask, f->V);
-    return fc_ll_ins(f, "icmp ne i%u %s, 0", f->V, bits);
-}
-
 static const char *join_lanes(fc_ll *f, const extreme *e, const char *v) {
     for (unsigned n = f->V / 2; n > 0; n /= 2) {
         const char *other = fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> %s", e->type,
@@ -167,15 +160,15 @@ static const char *join_lanes(fc_ll *f, const extreme *e, const char *v) {
 /* A result of 0 with its sign. */
 static const char *with_sign(fc_ll *f, const extreme *e, const char *m, const char *signs) {
     const char *negative =
-        any_lane(f, fc_ll_ins(f, "icmp slt %s %s, zeroinitializer", e->bits, signs));
+        fc_ll_any_lane(f, f->V, fc_ll_ins(f, "icmp slt %s %s, zeroinitializer", e->bits, signs));
     if (e->max) { /* set in all lanes */
         const char *positive = fc_ll_ins(f, "icmp sge %s %s, zeroinitializer", e->bits, signs);
-        negative = fc_ll_ins(f, "xor i1 %s, true", any_lane(f, positive));
+        negative = fc_ll_ins(f, "xor i1 %s, true", fc_ll_any_lane(f, f->V, positive));
     }
     const char *type = fc_ll_type(f, e->t, 1);
     const char *zero = fc_ll_ins(f, "select i1 %s, %s -0.0, %s 0.0", negative, type, type);
     const char *is_zero = fc_ll_ins(f, "fcmp oeq %s %s, 0.0", type, m);
-    return fc_ll_ins(f, "select i1 %s, %s %s, %s %s", is_zero, type, zero, type, m);
+    return fc_ll_select(f, type, 1, is_zero, zero, m);
 }
 
 /* The extreme of n elements without a nan; `nan` says whether there is one. */
@@ -187,15 +180,15 @@ static const char *quick(fc_ll *f, const extreme *e, const char *first, const ch
     for (unsigned i = 1; i < BAND; i++) v = better_of(f, e, f->V, v, c.all[1 + i]);
     const char *m = join_lanes(f, e, v);
     if (c.signs) m = with_sign(f, e, m, c.all[c.signs]);
-    *nan = c.nan ? any_lane(f, c.all[c.nan]) : NULL;
+    *nan = c.nan ? fc_ll_any_lane(f, f->V, c.all[c.nan]) : NULL;
     return m;
 }
 
 static const char *or_nan(fc_ll *f, const extreme *e, const char *m, const char *nan) {
     const char *type = fc_ll_type(f, e->t, 1);
     if (!nan) return m;
-    return fc_ll_ins(f, "select i1 %s, %s %s, %s %s", nan, type,
-                     fc_ll_const(f, e->t, fc_const_bits(e->t, (double)NAN), 1), type, m);
+    return fc_ll_select(f, type, 1, nan, fc_ll_const(f, e->t, fc_const_bits(e->t, (double)NAN), 1),
+                        m);
 }
 
 /* Beyond what was found before, or the first nan. */
@@ -209,7 +202,7 @@ static const char *is_better(fc_ll *f, const extreme *e, const char *m, const ch
 }
 
 static const char *length(fc_ll *f, const char *first, const char *hi) {
-    return fc_ll_min(f, fc_ll_bin(f, "sub", hi, first), fc_ll_fmt(f, "%d", FC_CHUNK));
+    return fc_ll_min(f, fc_ll_bin(f, "sub", hi, first), fc_ll_number(f, FC_CHUNK));
 }
 
 /* The first element of the chunk that has the extreme. If nothing is beyond the start value, it is
@@ -224,9 +217,9 @@ static const char *best_chunk(fc_ll *f, const extreme *e, const char *lo, const 
     const char *m = quick(f, e, l.carry[0], length(f, l.carry[0], hi), &nan);
     const char *better = is_better(f, e, m, l.carry[1], nan);
     m = or_nan(f, e, m, nan);
-    next[0] = fc_ll_bin(f, "add", l.carry[0], fc_ll_fmt(f, "%d", FC_CHUNK));
-    next[1] = fc_ll_ins(f, "select i1 %s, %s %s, %s %s", better, type, m, type, l.carry[1]);
-    next[2] = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", better, l.carry[0], l.carry[2]);
+    next[0] = fc_ll_bin(f, "add", l.carry[0], fc_ll_number(f, FC_CHUNK));
+    next[1] = fc_ll_select(f, type, 1, better, m, l.carry[1]);
+    next[2] = fc_ll_select(f, "i64", 1, better, l.carry[0], l.carry[2]);
     fc_ll_loop_end(f, &l, next);
     return l.carry[2];
 }

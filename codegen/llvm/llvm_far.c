@@ -28,14 +28,14 @@ static void far_in_memory(fc_ll *f, fusec_dtype t, unsigned W, fc_ll_far *r) {
         for (unsigned i = k; i < end; i++) {
             array[i] = array[k];
             kinds |= far_kind(r->fn[i]) << 2 * (i - k);
-            fc_ll_spill(f, t, W, array[k], fc_ll_fmt(f, "%u", (i - k + 1) * W), r->y[i]);
+            fc_ll_spill(f, t, W, array[k], fc_ll_number(f, (i - k + 1) * W), r->y[i]);
         }
         fc_ll_line(f, "call void @%s(ptr %s, i64 %u, i64 %u, i64 %s)", name, array[k], W, kinds,
-                   f->active ? f->active : fc_ll_fmt(f, "%u", W));
+                   f->active ? f->active : fc_ll_number(f, W));
     }
     for (unsigned k = 0, at = 0; k < r->n; k++) {
         at = is_new_x(r, k) ? W : at + W;
-        r->out[k] = fc_ll_fill(f, t, W, array[k], fc_ll_fmt(f, "%u", at));
+        r->out[k] = fc_ll_fill(f, t, W, array[k], fc_ll_number(f, at));
     }
 }
 
@@ -49,8 +49,7 @@ static const char *any_lane(fc_ll *f, unsigned W, unsigned bytes, const char *ma
                                 mask, W, W / 2, fc_ll_lanes(f, 32, W / 2, h * W / 2, 1, W));
         mask = fc_ll_ins(f, "or <%u x i1> %s, %s", W / 2, half[0], half[1]);
     }
-    return fc_ll_ins(f, "icmp ne i%u %s, 0", W,
-                     fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, mask, W));
+    return fc_ll_any_lane(f, W, mask);
 }
 
 /* Whether any lane of any x is far from 0. */

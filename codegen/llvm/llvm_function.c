@@ -90,5 +90,5 @@ const char *fc_ll_call(fc_ll *f, fc_op op, fusec_dtype t, unsigned W, const char
     }
     if (fc_ops[op].arity > 1) second = fc_ll_fmt(f, ", %s %s", type, a[1]);
     return fc_ll_ins(f, "call %s @%s(%s %s%s, i64 %s)", type, name, type, a[0], second,
-                     f->active ? f->active : fc_ll_fmt(f, "%u", W));
+                     f->active ? f->active : fc_ll_number(f, W));
 }

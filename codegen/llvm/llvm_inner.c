@@ -58,7 +58,7 @@ void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user) {
     const char *idx[FC_MAX_AXES];
     const unsigned end = (unsigned)f->cls->np + f->cls->nr;
     fc_ll_decompose(f, f->x, f->cls->np, end, idx);
-    const char *lanes = f->active ? f->active : fc_ll_fmt(f, "%u", f->V);
+    const char *lanes = f->active ? f->active : fc_ll_number(f, f->V);
     const char *last = fc_ll_bin(f, "add", idx[end - 1], lanes);
     fc_ll_if within;
     fc_ll_if_begin(f, &within, fc_ll_ins(f, "icmp ule i64 %s, %s", last, fc_ll_extent(f, end - 1)));

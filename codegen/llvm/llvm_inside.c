@@ -201,7 +201,7 @@ static const char *end_of_part(fc_ll *f, const parts *p, const char *x) {
     for (unsigned i = 0; i < p->n; i++) {
         const char *after = fc_ll_ins(f, "icmp sgt i64 %s, %s", p->border[i].at, x);
         const char *nearer = signed_op(f, "smin", end, p->border[i].at);
-        end = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", after, nearer, end);
+        end = fc_ll_select(f, "i64", 1, after, nearer, end);
     }
     return end;
 }
@@ -287,12 +287,12 @@ void fc_ll_parts(fc_ll *f, const char *from, const char *to, fc_ll_body body, vo
     find_borders(f, from, to, &p);
     fc_ll_swap_text(f);
     p.joined = fc_ll_most_joined(f, p.turns) > 1;
-    const char *granule = fc_ll_fmt(f, "%u", f->V * (p.joined ? p.turns : 1));
+    const char *granule = fc_ll_number(f, f->V * (p.joined ? p.turns : 1));
     const char *before = fc_ll_before_aligned(f, from, to, p.turns, &p.all_aligned);
     const char *start = granule, *next[2];
     if (before) {
         const char *none = fc_ll_ins(f, "icmp eq i64 %s, 0", before);
-        start = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", none, granule, before);
+        start = fc_ll_select(f, "i64", 1, none, granule, before);
     }
     const char *const init[] = {from, start};
     fc_ll_loop_begin(f, &l, 2, types, init);

@@ -16,7 +16,7 @@ static const uint8_t *needed_by(const walk *w, unsigned phase) {
 /* Where values of the point are kept for the stores (llvm_keep.c). */
 static const char *kept_at(fc_ll *f) {
     if (!f->kept) return NULL;
-    return fc_ll_along_row(f) ? f->x : fc_ll_bin(f, "mul", f->element, number(f, f->V));
+    return fc_ll_along_row(f) ? f->x : fc_ll_bin(f, "mul", f->element, fc_ll_number(f, f->V));
 }
 
 static void point(walk *w, const fc_loop *n) {
@@ -49,7 +49,7 @@ static void reduce_lanes(walk *w, const fc_loop *n) {
         const range r = fc_ll_elements_of(w);
         const char *chunk = NULL;
         if (w->turn.at)
-            chunk = fc_ll_min(f, minus(f, w->turn.to, w->turn.at), number(f, w->turn.step));
+            chunk = fc_ll_min(f, minus(f, w->turn.to, w->turn.at), fc_ll_number(f, w->turn.step));
         w->acc = fc_ll_reduce_range(f, st, r.lo, r.hi, chunk);
     }
     f->ahead = FC_LOOP_NOT_AHEAD;
@@ -63,10 +63,10 @@ static void push(walk *w, const fc_loop *n) {
 
 /* Lanes of the tree of so many elements. */
 static const char *lanes_of(fc_ll *f, const char *count) {
-    const char *whole = fc_ll_bin(f, "udiv", count, number(f, FC_CHUNK)),
-               *rest = fc_ll_bin(f, "urem", count, number(f, FC_CHUNK));
-    return fc_ll_bin(f, "add", fc_ll_bin(f, "mul", whole, number(f, FC_LANES)),
-                     fc_ll_min(f, rest, number(f, FC_LANES)));
+    const char *whole = fc_ll_bin(f, "udiv", count, fc_ll_number(f, FC_CHUNK)),
+               *rest = fc_ll_bin(f, "urem", count, fc_ll_number(f, FC_CHUNK));
+    return fc_ll_bin(f, "add", fc_ll_bin(f, "mul", whole, fc_ll_number(f, FC_LANES)),
+                     fc_ll_min(f, rest, fc_ll_number(f, FC_LANES)));
 }
 
 static void fold(walk *w, const fc_loop *n) {
@@ -74,7 +74,8 @@ static void fold(walk *w, const fc_loop *n) {
     const range r = fc_ll_elements_of(w);
     const char *all = minus(f, r.hi, r.lo);
     if (f->cls->llvm.deep) all = lanes_of(f, all);
-    if (n->step > 1) all = fc_ll_bin(f, "udiv", plus(f, all, n->step - 1), number(f, n->step));
+    if (n->step > 1)
+        all = fc_ll_bin(f, "udiv", plus(f, all, n->step - 1), fc_ll_number(f, n->step));
     w->acc = fc_ll_fold(f, stage_of(w, n), width(f), w->columns, f->column, all);
 }
 
@@ -87,7 +88,7 @@ static void first_alone(const walk *w, const fc_ll_red *r, const char **now, con
     for (unsigned c = 0; c < r->components; c++) {
         const char *type = fc_ll_type(f, fc_red_component(r->of, c), f->V);
         const unsigned at = r->slot + c;
-        all[at] = fc_ll_ins(f, "select i1 %s, %s %s, %s %s", first, type, now[at], type, all[at]);
+        all[at] = fc_ll_select(f, type, 1, first, now[at], all[at]);
     }
 }
 
@@ -150,20 +151,20 @@ static void move_tile(walk *w, const fc_stage_buffer *b, bool out, const char *r
     fc_ll *f = w->f;
     const fusec_dtype t = f->k->accesses.at[b->access].dtype;
     const char *stride = fc_ll_stride(f, b->access, f->lane_axis);
-    const char *by = fc_ll_bin(f, "mul", f->x, stride), *last = number(f, f->V - 1);
-    const char *element = fc_ll_bin(f, "add", f->base[b->access], by), *ahead = number(f, f->V);
+    const char *by = fc_ll_bin(f, "mul", f->x, stride), *last = fc_ll_number(f, f->V - 1);
+    const char *element = fc_ll_bin(f, "add", f->base[b->access], by),
+               *ahead = fc_ll_number(f, f->V);
     const char *to = "0";
     if (w->vector) {
         element = fc_ll_bin(f, "add", element, r);
-        to = fc_ll_bin(f, "mul", r, number(f, f->V));
+        to = fc_ll_bin(f, "mul", r, fc_ll_number(f, f->V));
         ahead = fc_ll_bin(f, "mul", stride, ahead);
     } else {
         last = fc_ll_bin(f, "sub", fc_ll_extent(f, f->lane_axis), f->x);
         last = fc_ll_bin(f, "sub", last, "1");
         to = fc_ll_bin(f, "sub", f->x, w->of[f->lane_axis].lo);
     }
-    const char *array = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", fc_ll_stored(f, t, 1),
-                                  f->tile[b->access], to);
+    const char *array = fc_ll_index(f, fc_ll_stored(f, t, 1), f->tile[b->access], to);
     fc_ll_move_tile(f, b->access, out, element, last, n, array, w->vector ? f->V : b->lanes, ahead);
 }
 
@@ -176,7 +177,7 @@ static void gather(walk *w, const fc_stage_buffer *b) {
     f->tile[b->access] = NULL;
     const char *v = fc_ll_load(f, b->access, f->V);
     f->tile[b->access] = tile;
-    f->tile_row = minus(f, fc_ll_bin(f, "mul", at, number(f, f->V)), f->x);
+    f->tile_row = minus(f, fc_ll_bin(f, "mul", at, fc_ll_number(f, f->V)), f->x);
     fc_ll_store(f, b->access, f->V, v);
     f->element = NULL;
     fc_ll_for_end(f, &l, "1");
@@ -207,7 +208,7 @@ static void move(walk *w, const fc_loop *n) {
         move_tile(w, b, n->kind == FC_LEAF_FLUSH, at,
                   w->vector ? fc_ll_bin(f, "sub", end, at) : end);
     }
-    if (at) fc_ll_for_end(f, &l, number(f, f->V));
+    if (at) fc_ll_for_end(f, &l, fc_ll_number(f, f->V));
 }
 
 /* ---------------------------------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ static const char *row_offset(fc_ll *f, uint32_t a) {
     if (f->at) return f->at[a];
     if (f->table) {
         const char *n = fc_ll_bin(f, "sub", f->element, f->run);
-        n = fc_ll_bin(f, "add", n, fc_ll_fmt(f, "%u", a * (unsigned)fc_run_of(f->k)));
+        n = fc_ll_bin(f, "add", n, fc_ll_number(f, a * (unsigned)fc_run_of(f->k)));
         by = fc_ll_fill(f, FUSEC_I64, 1, f->table, n);
     } else {
         by = fc_ll_bin(f, "mul", f->element, fc_ll_stride(f, a, f->cls->np));
@@ -153,8 +153,7 @@ static const char *spread(fc_ll *f, const place *p) {
 static const char *pointer(fc_ll *f, uint32_t a, const char *element) {
     const fc_access *acc = &f->k->accesses.at[a];
     const char *array = fc_ll_word(f, f->lay.args + acc->buffer, "ptr");
-    return fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", fc_ll_stored(f, acc->dtype, 1), array,
-                     element);
+    return fc_ll_index(f, fc_ll_stored(f, acc->dtype, 1), array, element);
 }
 
 static const char *pointers(fc_ll *f, uint32_t a, const place *p) {
@@ -190,9 +189,8 @@ static const char *load_stored(fc_ll *f, uint32_t a, const char *element, const 
 
 /* The row's part of a tile; see llvm_tiles.c. */
 static const char *in_tile(fc_ll *f, uint32_t a) {
-    return fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
-                     fc_ll_stored(f, f->k->accesses.at[a].dtype, 1), f->tile[a],
-                     fc_ll_bin(f, "add", f->tile_row, f->x));
+    return fc_ll_index(f, fc_ll_stored(f, f->k->accesses.at[a].dtype, 1), f->tile[a],
+                       fc_ll_bin(f, "add", f->tile_row, f->x));
 }
 
 static const char *load_tile(fc_ll *f, uint32_t a) {
@@ -223,9 +221,9 @@ void fc_ll_ask(fc_ll *f, const char *at, unsigned bytes) {
 static const char *next_run(fc_ll *f, uint32_t a, unsigned bytes) {
     const char *stride = fc_ll_stride(f, a, f->cls->np);
     const char *by =
-        fc_ll_bin(f, "mul", stride, fc_ll_fmt(f, "%u", (unsigned)fc_run_of(f->k) * bytes));
+        fc_ll_bin(f, "mul", stride, fc_ll_number(f, (unsigned)fc_run_of(f->k) * bytes));
     if (!f->m->far_cache) return by;
-    const char *rest = fc_ll_bin(f, "and", stride, fc_ll_fmt(f, "%u", CONFLICT / bytes - 1));
+    const char *rest = fc_ll_bin(f, "and", stride, fc_ll_number(f, CONFLICT / bytes - 1));
     return fc_ll_ins(f, "select i1 %s, i64 0, i64 %s", fc_ll_ins(f, "icmp eq i64 %s, 0", rest), by);
 }
 
@@ -243,20 +241,19 @@ static void ask_ahead(fc_ll *f, uint32_t a, const char *element) {
                                                          : AHEAD_BYTES);
     if (f->ahead == FC_LOOP_NEXT_ROW) {
         const char *row =
-            fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np - 1u), fc_ll_fmt(f, "%u", bytes));
+            fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np - 1u), fc_ll_number(f, bytes));
         const char *is_short = fc_ll_ins(f, "icmp ule i64 %s, %d", row, AHEAD_ROW);
-        by = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", is_short, row, by);
+        by = fc_ll_select(f, "i64", 1, is_short, row, by);
     }
     if (f->ahead == FC_LOOP_NEXT_BAND)
         by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->llvm.tile_axis),
-                       fc_ll_fmt(f, "%u", f->V * bytes));
+                       fc_ll_number(f, f->V * bytes));
     if (f->ahead == FC_LOOP_NEXT_RUN) by = next_run(f, a, bytes);
     if (f->ahead == FC_LOOP_NEXT_ROWS) {
         const unsigned rows = f->dot ? AHEAD_PANEL * bytes : 2 * AHEAD_BYTES / f->V;
-        by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np), fc_ll_fmt(f, "%u", rows));
+        by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np), fc_ll_number(f, rows));
     }
-    fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", pointer(f, a, element), by),
-              f->V * bytes);
+    fc_ll_ask(f, fc_ll_index(f, "i8", pointer(f, a, element), by), f->V * bytes);
 }
 
 const char *fc_ll_mask_here(fc_ll *f) {
@@ -311,8 +308,8 @@ static const char *load_channels(fc_ll *f, uint32_t a) {
     const char *type = fc_ll_stored(f, f->k->accesses.at[a].dtype, f->V), *at = f->base[a],
                *lanes = "";
     if (of_pixel) {
-        const char *first = fc_ll_bin(f, "sub", f->x, fc_ll_fmt(f, "%u", before));
-        at = fc_ll_bin(f, "add", at, fc_ll_bin(f, "udiv", first, fc_ll_fmt(f, "%u", channels)));
+        const char *first = fc_ll_bin(f, "sub", f->x, fc_ll_number(f, before));
+        at = fc_ll_bin(f, "add", at, fc_ll_bin(f, "udiv", first, fc_ll_number(f, channels)));
     }
     const char *v = load_stored(f, a, at, of_pixel ? NULL : first_lanes(f, channels));
     for (unsigned l = before; l < before + f->V; l++)
@@ -515,8 +512,7 @@ const char *fc_ll_array(fc_ll *f, fusec_dtype t, unsigned count) {
 }
 
 static const char *in_array(fc_ll *f, fusec_dtype t, const char *array, const char *at) {
-    return fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", fc_ll_stored(f, spilled(t), 1), array,
-                     at);
+    return fc_ll_index(f, fc_ll_stored(f, spilled(t), 1), array, at);
 }
 
 void fc_ll_spill_masked(fc_ll *f, fusec_dtype t, unsigned W, const char *array, const char *at,

@@ -43,7 +43,7 @@ static const char **row(fc_ll *f, const fc_ll_stage *st) {
     for (unsigned v = 0; v < f->cls->llvm.row_vectors; v++) {
         f->mask = m->mask[v];
         f->active = m->active[v];
-        f->x = fc_ll_fmt(f, "%u", v * f->V);
+        f->x = fc_ll_number(f, v * f->V);
         fc_ll_forget_points(f);
         fc_ll_emit_points(f, st->needed);
         join(f, st, &p, v, fc_ll_step(f, st, f->V, fc_ll_inits(f, st, f->V), NULL));
@@ -83,11 +83,11 @@ static const char **in_a_loop(fc_ll *f, const fc_ll_stage *st) {
     memcpy(f->base, l.carry + 1, n * sizeof *f->base);
     fc_ll_spill_all(f, st, f->V, st->lanes, l.carry[0], row(f, st));
     next_row(f);
-    next[0] = fc_ll_bin(f, "add", l.carry[0], fc_ll_fmt(f, "%u", f->V));
+    next[0] = fc_ll_bin(f, "add", l.carry[0], fc_ll_number(f, f->V));
     memcpy(next + 1, f->base, n * sizeof *next);
     fc_ll_loop_end(f, &l, next);
     for (unsigned i = 0; i < f->V; i++)
-        join(f, st, &p, i, fc_ll_fill_all(f, st, f->V, st->lanes, fc_ll_fmt(f, "%u", i * f->V)));
+        join(f, st, &p, i, fc_ll_fill_all(f, st, f->V, st->lanes, fc_ll_number(f, i * f->V)));
     return p.at[0];
 }
 

@@ -72,8 +72,7 @@ static const char *alike(fc_ll *f, unsigned W, unsigned group, const char *const
         const char *same = two(f, "icmp eq", W, a[i], first);
         all = all ? fc_ll_ins(f, "and <%u x i1> %s, %s", W, all, same) : same;
     }
-    const char *bits = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, all, W);
-    return fc_ll_ins(f, "icmp eq i%u %s, -1", W, bits);
+    return fc_ll_all_lanes(f, W, all);
 }
 
 /* a: numbers of blocks, seeds, streams; odd: the second draw of the block is wanted. */
@@ -83,8 +82,7 @@ static const char *by_groups(fc_ll *f, unsigned W, unsigned group, const char *c
     for (int i = 0; i < 3; i++) of[i] = gather(f, W, group, a[i]);
     blocks(f, W / group, of[0], of[1], of[2], draw);
     for (int i = 0; i < 2; i++) all[i] = deal(f, W, group, draw[i]);
-    return fc_ll_ins(f, "select %s %s, %s %s, %s %s", fc_ll_type(f, FUSEC_BOOL, W), odd,
-                     type_of(f, W), all[1], type_of(f, W), all[0]);
+    return fc_ll_select(f, type_of(f, W), W, odd, all[1], all[0]);
 }
 
 static const char *by_largest_group(fc_ll *f, unsigned W, unsigned group, const char *const a[3],

@@ -66,14 +66,11 @@ static const char *element_of(fc_ll *f, const put *p, const char *indices, unsig
  * of the last one. */
 static void ask_for_later(fc_ll *f, const put *p) {
     const char *type = fc_ll_stored(f, p->of, 1), *of = fc_ll_stored(f, p->t, 1);
-    const char *more = fc_ll_bin(f, "sub", f->left, fc_ll_fmt(f, "%u", p->W));
-    const char *by = fc_ll_min(f, more, fc_ll_fmt(f, "%u", LATER));
-    const char *indices = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, p->indices, by);
+    const char *more = fc_ll_bin(f, "sub", f->left, fc_ll_number(f, p->W));
+    const char *by = fc_ll_min(f, more, fc_ll_number(f, LATER));
+    const char *indices = fc_ll_index(f, type, p->indices, by);
     for (unsigned e = 0; e < p->W; e++)
-        fc_ll_ask(f,
-                  fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", of, p->array,
-                            element_of(f, p, indices, e)),
-                  1);
+        fc_ll_ask(f, fc_ll_index(f, of, p->array, element_of(f, p, indices, e)), 1);
 }
 
 static bool asks(const fc_ll *f, unsigned W) {
@@ -86,9 +83,7 @@ void fc_ll_ask_at(fc_ll *f, const fc_instr *i, unsigned W) {
     fc_ll_if whole;
     fc_ll_if_begin(f, &whole, f->whole);
     p.array = fc_ll_word(f, f->lay.args + (uint32_t)i->imm, "ptr");
-    if (p.more)
-        p.array = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", fc_ll_stored(f, p.t, 1), p.array,
-                            p.more);
+    if (p.more) p.array = fc_ll_index(f, fc_ll_stored(f, p.t, 1), p.array, p.more);
     ask_for_later(f, &p);
     fc_ll_if_else(f, &whole);
     fc_ll_if_end(f, &whole);
@@ -110,7 +105,7 @@ static void compared(fc_ll *f, const put *p, const char *at, const char *v, bool
     const char *better =
         fc_ll_ins(f, "icmp %s%s %s %s, %s", sign, least ? "lt" : "gt", type, v, old);
     if (alone) {
-        const char *now = fc_ll_ins(f, "select i1 %s, %s %s, %s %s", better, type, v, type, old);
+        const char *now = fc_ll_select(f, type, 1, better, v, old);
         fc_ll_line(f, "store %s %s, ptr %s, align %u", type, now, at, bytes);
         return;
     }
@@ -128,7 +123,7 @@ static void put_lane(fc_ll *f, const put *p, unsigned e) {
     const bool own = f->cls->llvm.copied, alone = f->cls->llvm.alone || own;
     const char *element =
         p->indices ? element_of(f, p, p->indices, e) : lane(f, p, p->element, FUSEC_I64, e);
-    const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, p->array, element);
+    const char *at = fc_ll_index(f, type, p->array, element);
     if (own && e % copies(f, p->t))
         at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %u", type, at,
                        e % copies(f, p->t) * f->cls->llvm.copied);
@@ -175,14 +170,12 @@ const char *fc_ll_put_at(fc_ll *f, fc_val v, unsigned W) {
              .value = fc_ll_here(f, i->c, W)};
     const char *holds = fc_ll_here(f, i->b, W), *mask = always ? NULL : holds;
     if (W > 1 && find_indices(f, i->a, i->b, &p) && p.more)
-        p.array = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", fc_ll_stored(f, p.t, 1), p.array,
-                            p.more);
+        p.array = fc_ll_index(f, fc_ll_stored(f, p.t, 1), p.array, p.more);
     if (W > 1 && f->mask)
         mask = mask ? fc_ll_ins(f, "and <%u x i1> %s, %s", W, f->mask, mask) : f->mask;
     if (W > 1 && mask) {
         fc_ll_if all;
-        const char *bits = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, mask, W);
-        fc_ll_if_begin(f, &all, fc_ll_ins(f, "icmp eq i%u %s, -1", W, bits));
+        fc_ll_if_begin(f, &all, fc_ll_all_lanes(f, W, mask));
         if (p.indices && asks(f, W)) ask_for_later(f, &p);
         put_lanes(f, &p, NULL);
         fc_ll_if_else(f, &all);
@@ -217,10 +210,9 @@ void fc_ll_own_begin(fc_ll *f) {
         const unsigned all = copies(f, t) * f->cls->llvm.copied;
         fc_ll_loop l;
         f->own[i] = fc_ll_array(f, t, all);
-        const char *n = fc_ll_for(f, &l, "0", fc_ll_fmt(f, "%u", all));
+        const char *n = fc_ll_for(f, &l, "0", fc_ll_number(f, all));
         fc_ll_line(f, "store %s %s, ptr %s, align %u", type, start,
-                   fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, f->own[i], n),
-                   fc_dtypes[t].bytes);
+                   fc_ll_index(f, type, f->own[i], n), fc_dtypes[t].bytes);
         fc_ll_for_end(f, &l, "1");
     }
 }
@@ -232,7 +224,7 @@ static const char *joined(fc_ll *f, const fc_update *u, const char *a, const cha
     if (u->op == FC_OP_sum) return fc_ll_ins(f, "add %s %s, %s", type, a, b);
     const char *better =
         fc_ll_ins(f, "icmp %s%s %s %s, %s", sign, u->op == FC_OP_min ? "lt" : "gt", type, b, a);
-    return fc_ll_ins(f, "select i1 %s, %s %s, %s %s", better, type, b, type, a);
+    return fc_ll_select(f, type, 1, better, b, a);
 }
 
 void fc_ll_own_end(fc_ll *f) {
@@ -246,10 +238,9 @@ void fc_ll_own_end(fc_ll *f) {
         fc_ll_if some;
         const char *n = fc_ll_for(f, &l, "0", size);
         for (unsigned c = 0; c < copies(f, t); c++) {
-            const char *at = fc_ll_bin(f, "add", n, fc_ll_fmt(f, "%u", c * f->cls->llvm.copied));
-            const char *one = fc_ll_ins(
-                f, "load %s, ptr %s, align %u", type,
-                fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, f->own[i], at), bytes);
+            const char *at = fc_ll_bin(f, "add", n, fc_ll_number(f, c * f->cls->llvm.copied));
+            const char *one = fc_ll_ins(f, "load %s, ptr %s, align %u", type,
+                                        fc_ll_index(f, type, f->own[i], at), bytes);
             v = v ? joined(f, u, v, one) : one;
         }
         fc_ll_if_begin(f, &some, fc_ll_ins(f, "icmp ne %s %s, %s", type, v, start_of(f, u)));
@@ -258,9 +249,7 @@ void fc_ll_own_end(fc_ll *f) {
                   : u->op == FC_OP_min ? fc_is_unsigned(t) ? "umin" : "min"
                   : fc_is_unsigned(t)  ? "umax"
                                        : "max",
-                  fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type,
-                            fc_ll_word(f, f->lay.args + u->arg, "ptr"), n),
-                  type, v);
+                  fc_ll_index(f, type, fc_ll_word(f, f->lay.args + u->arg, "ptr"), n), type, v);
         fc_ll_if_else(f, &some);
         fc_ll_if_end(f, &some);
         fc_ll_for_end(f, &l, "1");

@@ -122,7 +122,7 @@ static const char *keep_masked(fc_ll *f, fusec_dtype t, unsigned W, const char *
                                const char *before) {
     if (!f->mask || f->whole || W == 1) return now;
     const char *type = fc_ll_type(f, t, W);
-    return fc_ll_ins(f, "select <%u x i1> %s, %s %s, %s %s", W, f->mask, type, now, type, before);
+    return fc_ll_select(f, type, W, f->mask, now, before);
 }
 
 const char **fc_ll_step(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *const *acc,
@@ -221,7 +221,7 @@ const char **fc_ll_fill_all(fc_ll *f, const fc_ll_stage *st, unsigned W, const c
 /* ---- the binary counter ------------------------------------------------------------------ */
 
 static const char *level_element(fc_ll *f, const char *level, unsigned row, const char *at) {
-    return fc_ll_bin(f, "add", fc_ll_bin(f, "mul", level, fc_ll_fmt(f, "%u", row)), at);
+    return fc_ll_bin(f, "add", fc_ll_bin(f, "mul", level, fc_ll_number(f, row)), at);
 }
 
 /* Bit l of `count` says that level l holds 2^l partials. Adding one is binary addition: while the
@@ -230,7 +230,7 @@ void fc_ll_push(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned row, const
                 const char *count, unsigned lowest, const char *const *partial) {
     fc_ll_loop l;
     fc_ll_loop_begin(f, &l, st->nslots + 2, fc_ll_slot_types(f, st, W, 2),
-                     fc_ll_join(f, st, count, fc_ll_fmt(f, "%u", lowest), partial));
+                     fc_ll_join(f, st, count, fc_ll_number(f, lowest), partial));
     const char *bit = fc_ll_bin(f, "and", l.carry[0], "1");
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ne i64 %s, 0", bit));
     const char *rest = fc_ll_bin(f, "lshr", l.carry[0], "1"),
@@ -269,15 +269,15 @@ const char *fc_ll_spans(fc_ll *f) {
 const char *fc_ll_span(fc_ll *f) {
     const char *span = fc_ll_extra(f, FC_PB_SPAN);
     if (!f->cls->llvm.panels) return span;
-    return fc_ll_bin(f, "shl", fc_ll_fmt(f, "%d", FC_DOT_CHUNK), fc_ll_bin(f, "lshr", span, "48"));
+    return fc_ll_bin(f, "shl", fc_ll_number(f, FC_DOT_CHUNK), fc_ll_bin(f, "lshr", span, "48"));
 }
 
 /* The workspace is slot-major, then span, then row; a slot has 8 bytes for each value, so that its
  * place does not depend on dtypes, but values lie densely in it. */
 static const char *partial_array(fc_ll *f, unsigned slot) {
     const char *values = fc_ll_bin(f, "mul", fc_ll_extra(f, FC_PB_ROWS), fc_ll_spans(f));
-    const char *bytes = fc_ll_bin(f, "mul", values, fc_ll_fmt(f, "%u", slot * 8));
-    return fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", fc_ll_extra(f, FC_PB_WORKSPACE), bytes);
+    const char *bytes = fc_ll_bin(f, "mul", values, fc_ll_number(f, slot * 8));
+    return fc_ll_index(f, "i8", fc_ll_extra(f, FC_PB_WORKSPACE), bytes);
 }
 
 static const char *partial_element(fc_ll *f, const char *span, const char *row) {

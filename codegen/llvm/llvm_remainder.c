@@ -13,16 +13,7 @@
 
 static const char *call(fc_ll *f, fusec_dtype t, const char *name, unsigned n,
                         const char *const *a) {
-    const char *type = fc_ll_type(f, t, f->V), *types = type;
-    const char *args = fc_ll_fmt(f, "%s %s", type, a[0]);
-    for (unsigned i = 1; i < n; i++) {
-        types = fc_ll_fmt(f, "%s, %s", types, type);
-        args = fc_ll_fmt(f, "%s, %s %s", args, type, a[i]);
-    }
-    const char *full =
-        fc_ll_fmt(f, "@llvm.%s.%s", name, fc_ll_suffix(f, fc_ll_type(f, t, 1), f->V));
-    fc_ll_declare(f, fc_ll_fmt(f, "%s %s(%s)", type, full, types));
-    return fc_ll_ins(f, "call %s %s(%s)", type, full, args);
+    return fc_ll_intrinsic(f, name, n, t, f->V, a);
 }
 
 static const char *constant(fc_ll *f, fusec_dtype t, double v) {
@@ -41,8 +32,7 @@ static const char *all_usual(fc_ll *f, fusec_dtype t, const char *q, const char 
             fc_ll_ins(f, "xor %s %s, %s", bools, f->mask, fc_ll_const(f, FUSEC_BOOL, 1, f->V));
         ok = fc_ll_ins(f, "or %s %s, %s", bools, ok, gone);
     }
-    const char *bits = fc_ll_ins(f, "bitcast %s %s to i%u", bools, ok, f->V);
-    return fc_ll_ins(f, "icmp eq i%u %s, -1", f->V, bits);
+    return fc_ll_all_lanes(f, f->V, ok);
 }
 
 bool fc_ll_has_remainder(const fc_ll *f, fusec_dtype t) {
@@ -51,19 +41,18 @@ bool fc_ll_has_remainder(const fc_ll *f, fusec_dtype t) {
 
 const char *fc_ll_remainder(fc_ll *f, fusec_dtype t, const char *const *x) {
     const char *type = fc_ll_type(f, t, f->V);
-    const char *a = call(f, t, "fabs", 1, &x[0]), *b = call(f, t, "fabs", 1, &x[1]);
+    const char *a = call(f, t, "@llvm.fabs", 1, &x[0]), *b = call(f, t, "@llvm.fabs", 1, &x[1]);
     const char *q = fc_ll_ins(f, "fdiv %s %s, %s", type, a, b);
     fc_ll_if usual;
     fc_ll_if_begin(f, &usual, all_usual(f, t, q, b));
-    const char *whole = call(f, t, "trunc", 1, &q);
+    const char *whole = call(f, t, "@llvm.trunc", 1, &q);
     const char *factors[] = {fc_ll_ins(f, "fneg %s %s", type, whole), b, a};
-    const char *r = call(f, t, "fma", 3, factors);
+    const char *r = call(f, t, "@llvm.fma", 3, factors);
     const char *below = fc_ll_ins(f, "fcmp olt %s %s, %s", type, r, constant(f, t, 0));
     const char *more = fc_ll_ins(f, "fadd %s %s, %s", type, r, b);
-    r = fc_ll_ins(f, "select %s %s, %s %s, %s %s", fc_ll_wide(f, "i1", f->V), below, type, more,
-                  type, r);
+    r = fc_ll_select(f, type, f->V, below, more, r);
     const char *with_sign[] = {r, x[0]};
-    r = call(f, t, "copysign", 2, with_sign);
+    r = call(f, t, "@llvm.copysign", 2, with_sign);
     const char *from = f->block;
     fc_ll_if_else(f, &usual);
     const char *other = fc_ll_math(f, "fmod", 2, t, f->V, x), *otherwise = f->block;

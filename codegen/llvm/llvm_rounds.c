@@ -95,8 +95,7 @@ static void run(fc_ll *f, const scope *s, const uint8_t *needed) {
 static const char *any_lane(fc_ll *f, unsigned W, const char *condition) {
     if (W == 1) return condition;
     if (f->mask) condition = fc_ll_ins(f, "and <%u x i1> %s, %s", W, condition, f->mask);
-    const char *bits = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, condition, W);
-    return fc_ll_ins(f, "icmp ne i%u %s, 0", W, bits);
+    return fc_ll_any_lane(f, W, condition);
 }
 
 const char **fc_ll_rounds(fc_ll *f, uint32_t number, unsigned W, const char *const *operand) {

@@ -70,14 +70,14 @@ static void turn(fc_ll *f, fusec_dtype t, const char *array, bool out, const cha
     const char *type = fc_ll_type(f, t, f->V), **u = fc_ll_names(f, f->V);
     for (unsigned g = 0; g < parts; g++) {
         for (unsigned r = 0; r < f->V; r++) {
-            const char *at = fc_ll_fmt(f, "%u", (parts * r + g) * f->V);
+            const char *at = fc_ll_number(f, (parts * r + g) * f->V);
             u[r] = out ? v[g * f->V + r]
                        : fc_ll_ins(f, "freeze %s %s", type, fc_ll_fill(f, t, f->V, array, at));
         }
         fc_ll_transpose(f, type, u);
         for (unsigned r = 0; r < f->V; r++) {
             if (out)
-                fc_ll_spill(f, t, f->V, array, fc_ll_fmt(f, "%u", (parts * r + g) * f->V), u[r]);
+                fc_ll_spill(f, t, f->V, array, fc_ll_number(f, (parts * r + g) * f->V), u[r]);
             else
                 v[g * f->V + r] = u[r];
         }

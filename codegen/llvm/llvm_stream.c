@@ -77,7 +77,7 @@ void fc_ll_store_past(fc_ll *f, uint32_t access, const char *element, const char
 
 /* Bytes from an address to the last aligned one before it. */
 static const char *beyond(fc_ll *f, uint32_t access, unsigned turns, const char *address) {
-    return fc_ll_bin(f, "and", address, fc_ll_fmt(f, "%u", alignment(f, access, turns) - 1));
+    return fc_ll_bin(f, "and", address, fc_ll_number(f, alignment(f, access, turns) - 1));
 }
 
 /* Elements before the first aligned one of `access`, at most the whole range. */
@@ -86,7 +86,7 @@ static const char *elements_before(fc_ll *f, uint32_t access, unsigned turns, co
     const char *at =
         beyond(f, access, turns, fc_ll_bin(f, "sub", "0", fc_ll_address(f, access, from)));
     const unsigned bytes = fc_dtypes[f->k->accesses.at[access].dtype].bytes;
-    return fc_ll_min(f, fc_ll_bin(f, "udiv", at, fc_ll_fmt(f, "%u", bytes)),
+    return fc_ll_min(f, fc_ll_bin(f, "udiv", at, fc_ll_number(f, bytes)),
                      fc_ll_bin(f, "sub", to, from));
 }
 
@@ -95,7 +95,7 @@ static const char *beyond_in_column(fc_ll *f, uint32_t access, unsigned turns, c
     const unsigned bytes = fc_dtypes[f->k->accesses.at[access].dtype].bytes;
     if (fc_ll_along_row(f) || !f->cls->nr) return rest;
     const char *stride = fc_ll_stride(f, access, f->cls->np);
-    const char *by = fc_ll_bin(f, "mul", stride, fc_ll_fmt(f, "%u", bytes));
+    const char *by = fc_ll_bin(f, "mul", stride, fc_ll_number(f, bytes));
     return fc_ll_bin(f, "or", rest, beyond(f, access, turns, by));
 }
 

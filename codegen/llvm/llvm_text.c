@@ -249,13 +249,39 @@ const char *fc_ll_splat(fc_ll *f, const char *type, const char *value) {
                      f->V, type, one, f->V, type, f->V);
 }
 
+const char *fc_ll_number(fc_ll *f, uint64_t n) {
+    return fc_ll_fmt(f, "%llu", (unsigned long long)n);
+}
+
+const char *fc_ll_select(fc_ll *f, const char *type, unsigned W, const char *cond, const char *a,
+                         const char *b) {
+    return fc_ll_ins(f, "select %s %s, %s %s, %s %s", fc_ll_wide(f, "i1", W), cond, type, a, type,
+                     b);
+}
+
+static const char *lane_bits(fc_ll *f, unsigned W, const char *mask) {
+    return fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, mask, W);
+}
+
+const char *fc_ll_all_lanes(fc_ll *f, unsigned W, const char *mask) {
+    return fc_ll_ins(f, "icmp eq i%u %s, -1", W, lane_bits(f, W, mask));
+}
+
+const char *fc_ll_any_lane(fc_ll *f, unsigned W, const char *mask) {
+    return fc_ll_ins(f, "icmp ne i%u %s, 0", W, lane_bits(f, W, mask));
+}
+
+const char *fc_ll_index(fc_ll *f, const char *type, const char *array, const char *element) {
+    return fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, array, element);
+}
+
 const char *fc_ll_bin(fc_ll *f, const char *op, const char *a, const char *b) {
     return fc_ll_ins(f, "%s i64 %s, %s", op, a, b);
 }
 
 const char *fc_ll_whole(fc_ll *f, const char *n, unsigned step) {
     if (!(step & (step - 1))) return fc_ll_bin(f, "and", n, fc_ll_fmt(f, "-%u", step));
-    return fc_ll_bin(f, "sub", n, fc_ll_bin(f, "urem", n, fc_ll_fmt(f, "%u", step)));
+    return fc_ll_bin(f, "sub", n, fc_ll_bin(f, "urem", n, fc_ll_number(f, step)));
 }
 
 const char *fc_ll_min(fc_ll *f, const char *a, const char *b) {
@@ -383,7 +409,7 @@ void fc_ll_set_mask(fc_ll *f, const char *active) {
 void fc_ll_mask_part(fc_ll *f, const char *n, unsigned v) {
     fc_ll_declare(f, "i64 @llvm.usub.sat.i64(i64, i64)");
     if (v) n = fc_ll_ins(f, "call i64 @llvm.usub.sat.i64(i64 %s, i64 %u)", n, v * f->V);
-    fc_ll_set_mask(f, fc_ll_min(f, n, fc_ll_fmt(f, "%u", f->V)));
+    fc_ll_set_mask(f, fc_ll_min(f, n, fc_ll_number(f, f->V)));
 }
 
 void fc_ll_whole_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll,
@@ -393,11 +419,11 @@ void fc_ll_whole_vectors(fc_ll *f, const char *from, const char *to, unsigned un
     f->turns = unroll;
     for (unsigned u = 0; u < unroll; u++) {
         f->turn = u;
-        f->x = u ? fc_ll_bin(f, "add", at, fc_ll_fmt(f, "%u", u * f->V)) : at;
+        f->x = u ? fc_ll_bin(f, "add", at, fc_ll_number(f, u * f->V)) : at;
         body(f, user);
     }
     f->turns = 0;
-    fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", unroll * f->V));
+    fc_ll_for_end(f, &l, fc_ll_number(f, unroll * f->V));
 }
 
 void fc_ll_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
@@ -423,7 +449,7 @@ void fc_ll_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll, 
 void fc_ll_vectors_in_one(fc_ll *f, const char *from, const char *to, const char *first,
                           fc_ll_body body, void *user) {
     static const char *const types[] = {"i64", "i64"};
-    const char *V = fc_ll_fmt(f, "%u", f->V), *init[] = {from, first}, *next[] = {NULL, V};
+    const char *V = fc_ll_number(f, f->V), *init[] = {from, first}, *next[] = {NULL, V};
     fc_ll_loop l;
     fc_ll_loop_begin(f, &l, first ? 2 : 1, types, init);
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], to));

@@ -53,9 +53,9 @@ typedef struct fc_ll_stage {
     unsigned nslots, base;   /* the first slot among those of the whole stage */
     const fusec_dtype *slot; /* dtype of each slot */
     bool uses_index;
-    uint8_t *needed;     /* legalised instructions of the main code */
-    const char **lanes;  /* per slot: stack array of partial lanes (inner) */
-    const char **levels; /* per slot: stack array of the binary counter */
+    uint8_t *needed;            /* legalised instructions of the main code */
+    const char **lanes;         /* per slot: stack array of partial lanes (inner) */
+    const char **levels;        /* per slot: stack array of the binary counter */
     const char **held, **front; /* likewise of accumulators that are put by, and before them */
     /* Consecutive reductions of the stage that are done together: an extreme is quicker alone. */
     struct fc_ll_stage *part;
@@ -103,7 +103,7 @@ typedef struct fc_ll_masks {
     uint8_t *far_waits;         /* a row of ir/far.h that has not been needed yet */               \
     uint8_t *row_needed, *point_needed; /* slices of the stores */                                 \
     const uint8_t *of_part; /* bools that are known throughout a part; NULL: there are none */     \
-    uint8_t *of_stage; /* slice of the stage's reductions; NULL: as the stage says */
+    uint8_t *of_stage;      /* slice of the stage's reductions; NULL: as the stage says */
 
 typedef struct fc_ll_text {
     FC_LL_TEXT
@@ -237,6 +237,15 @@ const char *fc_ll_iota(fc_ll *f, unsigned bits);                       /* 0, 1, 
 const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned n, unsigned first, unsigned step,
                         unsigned wrap);
 const char *fc_ll_splat(fc_ll *f, const char *scalar_type, const char *value);
+const char *fc_ll_number(fc_ll *f, uint64_t n); /* its digits */
+/* a where `cond`, of W lanes, holds, else b; both of this type. */
+const char *fc_ll_select(fc_ll *f, const char *type, unsigned W, const char *cond, const char *a,
+                         const char *b);
+/* Whether a mask holds in all lanes; in any. */
+const char *fc_ll_all_lanes(fc_ll *f, unsigned W, const char *mask);
+const char *fc_ll_any_lane(fc_ll *f, unsigned W, const char *mask);
+/* The pointer to an element of an array of this type. */
+const char *fc_ll_index(fc_ll *f, const char *type, const char *array, const char *element);
 const char *fc_ll_bin(fc_ll *f, const char *op, const char *a, const char *b); /* on i64 */
 const char *fc_ll_whole(fc_ll *f, const char *n, unsigned step); /* the last multiple up to n */
 const char *fc_ll_min(fc_ll *f, const char *a, const char *b);   /* of i64, unsigned */

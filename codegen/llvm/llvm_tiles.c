@@ -53,16 +53,16 @@ void fc_ll_transpose(fc_ll *f, const char *type, const char **v) {
 }
 
 static const char *at_byte(fc_ll *f, const char *from, const char *n, const char *step) {
-    return fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", from, fc_ll_bin(f, "mul", n, step));
+    return fc_ll_index(f, "i8", from, fc_ll_bin(f, "mul", n, step));
 }
 
 /* Row i of the memory's side: the last row for all beyond it. */
 static const char *memory_row(fc_ll *f, unsigned i) {
-    return at_byte(f, "%memory", fc_ll_min(f, fc_ll_fmt(f, "%u", i), "%last"), "%stride");
+    return at_byte(f, "%memory", fc_ll_min(f, fc_ll_number(f, i), "%last"), "%stride");
 }
 
 static const char *tile_row(fc_ll *f, unsigned i) {
-    return at_byte(f, "%tile", fc_ll_fmt(f, "%u", i), "%step");
+    return at_byte(f, "%tile", fc_ll_number(f, i), "%step");
 }
 
 /* The code of a tile's way is long: it stands in an internal function, once for each dtype. */
@@ -94,9 +94,9 @@ void fc_ll_move_tile(fc_ll *f, uint32_t a, bool out, const char *element, const 
     const char *type = fc_ll_stored(f, t, 1);
     const char *name = fc_ll_fmt(f, "%s.%s.%s", f->name, out ? "out" : "in", type);
     if (!strstr(f->helpers.data, fc_ll_fmt(f, "void @%s(", name))) define_move(f, name, t, out);
-    const char *stride = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->lane_axis),
-                                   fc_ll_fmt(f, "%u", fc_dtypes[t].bytes));
+    const char *stride =
+        fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->lane_axis), fc_ll_number(f, fc_dtypes[t].bytes));
     fc_ll_line(f, "call void @%s(ptr %s, i64 %s, i64 %s, i64 %s, ptr %s, i64 %u, i64 %s)", name,
                fc_ll_element(f, a, element), stride, last, n, array, step * fc_dtypes[t].bytes,
-               fc_ll_bin(f, "mul", ahead, fc_ll_fmt(f, "%u", fc_dtypes[t].bytes)));
+               fc_ll_bin(f, "mul", ahead, fc_ll_number(f, fc_dtypes[t].bytes)));
 }

@@ -58,7 +58,7 @@ static void find_in_buffers(walk *w, const fc_loop *n, const char *from, const c
         if (b->along != n->first || b->packed) continue;
         const unsigned lanes = w->vector ? f->V : b->lanes;
         if (n->first < f->cls->np) at = minus(f, at, from);
-        const char *row = fc_ll_bin(f, "mul", at, number(f, lanes));
+        const char *row = fc_ll_bin(f, "mul", at, fc_ll_number(f, lanes));
         f->tile_row = minus(f, row, w->vector ? f->x : w->of[f->lane_axis].lo);
         return;
     }
@@ -71,7 +71,7 @@ static const char *step_of(walk *w, const fc_loop *n) {
     if (n->step == FC_STEP_SPAN) return fc_ll_span(w->f);
     if (n->step == FC_STEP_ROWS) return fc_ll_dot_rows(w->f);
     if (n->step == FC_STEP_COLUMNS) return fc_ll_dot_columns(w->f);
-    return number(w->f, n->step);
+    return fc_ll_number(w->f, n->step);
 }
 
 /* Splits `rest` into the number of a task loop's turn, which becomes its range, and what is for the
@@ -175,7 +175,7 @@ static void fill_table(walk *w, const range *r) {
 /* The number of a lane among those of all chunks. */
 static const char *lane_number(walk *w, const char *at) {
     fc_ll *f = w->f;
-    const char *before = fc_ll_bin(f, "udiv", w->chunk.lo, number(f, FC_CHUNK / FC_LANES));
+    const char *before = fc_ll_bin(f, "udiv", w->chunk.lo, fc_ll_number(f, FC_CHUNK / FC_LANES));
     return fc_ll_bin(f, "add", before, minus(f, at, w->chunk.lo));
 }
 
@@ -196,7 +196,7 @@ static void begin_turn(walk *w, const fc_loop *n, const range *all, const char *
     } else if (n->first >= f->cls->np) {
         const char *number_of = minus(f, at, all->lo);
         if (w->chunk.lo) number_of = lane_number(w, at);
-        if (n->step > 1) number_of = fc_ll_bin(f, "udiv", number_of, number(f, n->step));
+        if (n->step > 1) number_of = fc_ll_bin(f, "udiv", number_of, fc_ll_number(f, n->step));
         if (n->step > 1 || !f->cls->llvm.across) w->turn = (turn){at, all->hi, number_of, n->step};
         if (n->step == 1) f->element = at;
         if (n->step > 1 && f->table) fill_table(w, r);
@@ -218,7 +218,7 @@ static void serial(walk *w, const fc_loop *n) {
     if (chunks) w->chunk = w->of[n->first];
     body(w, n);
     if (chunks) w->chunk = (range){NULL, NULL};
-    fc_ll_for_end(f, &l, number(f, n->step));
+    fc_ll_for_end(f, &l, fc_ll_number(f, n->step));
     f->element = NULL;
     w->of[n->first] = before;
     w->turn = outer;
@@ -238,7 +238,7 @@ static void carry_in_loop(walk *w, const fc_loop *n, const range *r) {
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", f->element, r->hi));
     f->ahead = n->ahead;
     f->nth = fc_ll_bin(f, "sub", f->element, r->lo);
-    if (n->step > 1) f->nth = fc_ll_bin(f, "udiv", f->nth, number(f, n->step));
+    if (n->step > 1) f->nth = fc_ll_bin(f, "udiv", f->nth, fc_ll_number(f, n->step));
     w->acc = l.carry + 1;
     body(w, n);
     fc_ll_loop_end(f, &l, fc_ll_join(f, st, plus(f, f->element, n->step), NULL, w->acc));
@@ -267,7 +267,7 @@ static void carry_written_out(walk *w, const fc_loop *n, const range *r) {
     fc_ll_follow(f, r->lo);
     for (unsigned i = 0; i < n->count; i++) {
         f->element = st->uses_index ? plus(f, r->lo, i) : r->lo;
-        f->nth = number(f, i);
+        f->nth = fc_ll_number(f, i);
         f->ahead = i % each ? FC_LOOP_NOT_AHEAD : n->ahead;
         body(w, n);
         if (i + 1 < n->count) fc_ll_follow_on(f);
@@ -320,14 +320,14 @@ static void pairs(walk *w, const fc_loop *n) {
     if (n->kind == FC_LOOP_SERIAL) {
         fc_ll_loop l;
         kept = fc_ll_arrays(f, st, n->count * f->V);
-        const char *i = fc_ll_for(f, &l, "0", number(f, n->count));
+        const char *i = fc_ll_for(f, &l, "0", fc_ll_number(f, n->count));
         one_of_pairs(w, n, &r, fc_ll_bin(f, "add", r.lo, i));
-        fc_ll_spill_all(f, st, f->V, kept, fc_ll_bin(f, "mul", i, number(f, f->V)), w->acc);
+        fc_ll_spill_all(f, st, f->V, kept, fc_ll_bin(f, "mul", i, fc_ll_number(f, f->V)), w->acc);
         fc_ll_for_end(f, &l, "1");
     }
     for (unsigned i = 0; i < n->count; i++) {
         if (!kept) one_of_pairs(w, n, &r, plus(f, r.lo, i));
-        part[held++] = kept ? fc_ll_fill_all(f, st, f->V, kept, number(f, i * f->V)) : w->acc;
+        part[held++] = kept ? fc_ll_fill_all(f, st, f->V, kept, fc_ll_number(f, i * f->V)) : w->acc;
         for (unsigned bits = i; bits & 1; bits /= 2, held--)
             part[held - 2] = fc_ll_combine(f, st, f->V, part[held - 2], part[held - 1]);
     }
@@ -385,7 +385,7 @@ static void masked(walk *w, const fc_loop *n, const range *r) {
     fc_ll_set_mask(f, fc_ll_bin(f, "sub", r->hi, f->x));
     vector(f, w);
     fc_ll_set_mask(f, NULL);
-    if (n->count > 1) fc_ll_for_end(f, &l, number(f, f->V));
+    if (n->count > 1) fc_ll_for_end(f, &l, fc_ll_number(f, f->V));
 }
 
 /* What is the same for the rows of a block lies on the stack, vector after vector of lanes. */
@@ -396,8 +396,7 @@ static void find_shared(walk *w, const char *x, const char *x0) {
         if (b->lanes == f->V) continue;
         const char *at = fc_ll_bin(f, "mul", minus(f, x, x0), fc_ll_extra(f, FC_PB_COUNT));
         f->tile[b->access] =
-            fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
-                      fc_ll_stored(f, f->k->accesses.at[b->access].dtype, 1), f->array[i], at);
+            fc_ll_index(f, fc_ll_stored(f, f->k->accesses.at[b->access].dtype, 1), f->array[i], at);
     }
 }
 
@@ -405,11 +404,11 @@ static void moved_back(walk *w, const fc_loop *n, const range *r) {
     fc_ll *f = w->f;
     fc_ll_loop l;
     const char *x = fc_ll_for(f, &l, r->lo, r->hi);
-    const char *last = fc_ll_bin(f, "sub", extent(w, n), number(f, f->V));
+    const char *last = fc_ll_bin(f, "sub", extent(w, n), fc_ll_number(f, f->V));
     f->x = fc_ll_min(f, x, last);
     find_shared(w, x, r->lo);
     vector(f, w);
-    fc_ll_for_end(f, &l, number(f, f->V));
+    fc_ll_for_end(f, &l, fc_ll_number(f, f->V));
 }
 
 static void vectors(walk *w, const fc_loop *n) {

@@ -39,13 +39,9 @@ static inline const fc_ll_stage *stage_of(const walk *w, const fc_loop *n) {
     return &w->f->stage[n->phase];
 }
 
-static inline const char *number(fc_ll *f, uint64_t n) {
-    return fc_ll_fmt(f, "%llu", (unsigned long long)n);
-}
-
 static inline const char *plus(fc_ll *f, const char *a, unsigned n) {
-    if (!strcmp(a, "0") || !n) return n ? number(f, n) : a;
-    return fc_ll_bin(f, "add", a, number(f, n));
+    if (!strcmp(a, "0") || !n) return n ? fc_ll_number(f, n) : a;
+    return fc_ll_bin(f, "add", a, fc_ll_number(f, n));
 }
 
 static inline const char *minus(fc_ll *f, const char *a, const char *b) {
