@@ -40,11 +40,19 @@ fc_parts fc_full_parts(fc_graph *g, fc_node z) {
     return p;
 }
 
-fc_parts fc_view_parts(fc_graph *g, fc_node z) {
+fc_node fc_build_moved(fc_graph *g, fc_ninfo n) {
+    const fc_node z = n.src[0];
+    if (!fc_has_parts(g, z)) return fc_graph_node(g, n);
     fc_parts p = fc_complex_parts(g, z);
-    p.re = as_large(g, p.re, z);
-    if (!fc_is_real_pair(g, p)) p.im = as_large(g, p.im, z);
-    return p;
+    fc_node *part[] = {&p.re, &p.im};
+    for (int k = 0; k < 2; k++) {
+        if (k && fc_is_real_pair(g, p)) break;
+        n.src[0] = as_large(g, *part[k], z);
+        if (!fc_usable(g, n.src[0])) return FC_NONODE;
+        n.dtype = fc_at(g, n.src[0])->dtype;
+        *part[k] = fc_graph_node(g, n);
+    }
+    return fc_build_pair(g, p.re, p.im);
 }
 
 static bool is_number(const fc_graph *g, fc_node n) {

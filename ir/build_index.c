@@ -146,7 +146,7 @@ static fc_node build_general(fc_graph *g, const view *v) {
     n.attr = fc_intern_list(g, attr, 1 + v->ra * each);
     n.shape = fc_intern_list(g, shape, v->rank);
     fc_free(g->alloc, attr);
-    return fc_graph_node(g, n);
+    return fc_build_moved(g, n);
 }
 
 /* Copies the request; steps along axes of one element say nothing. */
@@ -173,12 +173,6 @@ static bool take_axes(fc_graph *g, const fc_view_axis *axes, view *v) {
 fc_node fc_build_view(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape,
                       const fc_view_axis *axes) {
     if (!fc_usable(g, a)) return FC_NONODE;
-    if (fc_has_parts(g, a)) {
-        fc_parts p = fc_view_parts(g, a);
-        p.re = fc_build_view(g, p.re, rank, shape, axes);
-        if (!fc_is_real_pair(g, p)) p.im = fc_build_view(g, p.im, rank, shape, axes);
-        return fc_build_pair(g, p.re, p.im);
-    }
     if (rank > g->limits.rank || rank > FC_MAX_RANK) {
         fc_fail(&g->error, FUSEC_LIMIT, "rank %u is above the limit of %u", rank, g->limits.rank);
         return FC_NONODE;
@@ -207,15 +201,18 @@ fc_node fc_build_view(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape
 /* ---- computed indices --------------------------------------------------------------------------
  */
 
+fc_node fc_build_computed(fc_graph *g, fc_node index) {
+    const fusec_dtype t = (fusec_dtype)fc_at(g, index)->dtype;
+    if (fc_is_int(t)) return fc_build_cast(g, index, FUSEC_I64);
+    fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "an index has an integer dtype, not %s",
+            fc_dtypes[t].name);
+    return FC_NONODE;
+}
+
 fc_node fc_build_check(fc_graph *g, fc_node index, fc_dim size) {
     if (!fc_usable(g, index)) return FC_NONODE;
     if (size == FC_DIM_NONE) return fc_dim_fail(&g->dims, &g->error, "a size"), FC_NONODE;
-    if (!fc_is_int((fusec_dtype)fc_at(g, index)->dtype)) {
-        fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "an index has an integer dtype, not %s",
-                fc_dtypes[fc_at(g, index)->dtype].name);
-        return FC_NONODE;
-    }
-    index = fc_build_cast(g, index, FUSEC_I64);
+    index = fc_build_computed(g, index);
     if (index == FC_NONODE) return FC_NONODE;
     const fc_ninfo *i = fc_at(g, index);
     if (i->op == FC_OP_CHECK && fc_check_size(g, i) == size) return index;
@@ -285,12 +282,6 @@ static bool join_shapes(fc_graph *g, fc_node a, fc_node index, uint32_t axis, fc
 static fc_node take(fc_graph *g, fc_node a, fc_node index, uint32_t axis, uint32_t flags) {
     fc_dim array[FC_MAX_RANK], result[FC_MAX_RANK];
     if (!fc_usable(g, a) || !fc_usable(g, index)) return FC_NONODE;
-    if (fc_has_parts(g, a)) {
-        fc_parts p = fc_view_parts(g, a);
-        p.re = take(g, p.re, index, axis, flags);
-        if (!fc_is_real_pair(g, p)) p.im = take(g, p.im, index, axis, flags);
-        return fc_build_pair(g, p.re, p.im);
-    }
     const uint32_t rank = fc_rank(g, a);
     if (axis >= rank) {
         fc_fail(&g->error, FUSEC_BAD_AXIS, "take: there is no axis %u", (unsigned)axis);
@@ -301,12 +292,7 @@ static fc_node take(fc_graph *g, fc_node a, fc_node index, uint32_t axis, uint32
                 (unsigned)rank, (unsigned)fc_rank(g, index));
         return FC_NONODE;
     }
-    if (!fc_is_int((fusec_dtype)fc_at(g, index)->dtype)) {
-        fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "an index has an integer dtype, not %s",
-                fc_dtypes[fc_at(g, index)->dtype].name);
-        return FC_NONODE;
-    }
-    index = fc_build_cast(g, index, FUSEC_I64);
+    index = fc_build_computed(g, index);
     if (index == FC_NONODE || !join_shapes(g, a, index, axis, array, result)) return FC_NONODE;
     a = fc_build_broadcast(g, a, rank, array);
     index = fc_build_broadcast(g, index, rank, result);
@@ -318,7 +304,7 @@ static fc_node take(fc_graph *g, fc_node a, fc_node index, uint32_t axis, uint32
                   .src = {a, index, FC_NONODE},
                   .flags = flags,
                   .attr = axis};
-    return fc_graph_node(g, n);
+    return fc_build_moved(g, n);
 }
 
 fc_node fc_build_take(fc_graph *g, fc_node a, fc_node index, uint32_t axis) {

@@ -90,11 +90,8 @@ static fc_node scatter(fc_graph *g, fc_node base, fc_node index, fc_node value, 
         fc_fail(&g->error, FUSEC_BAD_AXIS, "scatter: there is no axis %u", (unsigned)s.axis);
         return FC_NONODE;
     }
-    if (!fc_is_int((fusec_dtype)fc_at(g, index)->dtype)) {
-        fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "an index has an integer dtype, not %s",
-                fc_dtypes[fc_at(g, index)->dtype].name);
-        return FC_NONODE;
-    }
+    index = fc_build_computed(g, index);
+    if (index == FC_NONODE) return FC_NONODE;
     if (fc_at(g, value)->dtype != t)
         return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, "scatter", base, value,
                              "the values have another dtype than the array");
@@ -105,9 +102,7 @@ static fc_node scatter(fc_graph *g, fc_node base, fc_node index, fc_node value, 
         return FC_NONODE;
     }
     if (fc_is_complex(t)) return of_parts(g, base, index, value, s, flags);
-    index = fc_build_cast(g, index, FUSEC_I64);
-    if (index == FC_NONODE || !join_shapes(g, base, index, value, s.axis, &rank, shape))
-        return FC_NONODE;
+    if (!join_shapes(g, base, index, value, s.axis, &rank, shape)) return FC_NONODE;
     index = fc_build_broadcast(g, index, rank, shape);
     value = fc_build_broadcast(g, value, rank, shape);
     if (index == FC_NONODE || value == FC_NONODE) return FC_NONODE;

@@ -100,12 +100,6 @@ fc_node fc_build_like(fc_graph *g, fc_node a, fc_node like) {
 
 fc_node fc_build_spread(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape) {
     if (!fc_usable(g, a) || !rank_ok(g, rank, shape)) return FC_NONODE;
-    if (fc_has_parts(g, a)) {
-        fc_parts p = fc_view_parts(g, a);
-        p.re = fc_build_spread(g, p.re, rank, shape);
-        if (!fc_is_real_pair(g, p)) p.im = fc_build_spread(g, p.im, rank, shape);
-        return fc_build_pair(g, p.re, p.im);
-    }
     uint32_t ra = fc_rank(g, a);
     if (ra > rank)
         return fail_shapes(g, FC_OP_BROADCAST, a, FC_NONODE,
@@ -120,17 +114,11 @@ fc_node fc_build_spread(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *sha
     fc_ninfo n = {.op = FC_OP_BROADCAST, .dtype = fc_at(g, a)->dtype, .nops = 1, .src = {a, 0, 0}};
     n.shape = to_list(g, rank, shape);
     if (n.shape == fc_at(g, a)->shape) return a;
-    return fc_graph_node(g, n);
+    return fc_build_moved(g, n);
 }
 
 fc_node fc_build_permute(fc_graph *g, fc_node a, const int64_t *perm) {
     if (!fc_usable(g, a)) return FC_NONODE;
-    if (fc_has_parts(g, a)) {
-        fc_parts p = fc_view_parts(g, a);
-        p.re = fc_build_permute(g, p.re, perm);
-        if (!fc_is_real_pair(g, p)) p.im = fc_build_permute(g, p.im, perm);
-        return fc_build_pair(g, p.re, p.im);
-    }
     uint32_t rank = fc_rank(g, a), seen = 0;
     fc_dim shape[FC_MAX_RANK];
     bool identity = true;
@@ -148,7 +136,7 @@ fc_node fc_build_permute(fc_graph *g, fc_node a, const int64_t *perm) {
     fc_ninfo n = {.op = FC_OP_PERMUTE, .dtype = fc_at(g, a)->dtype, .nops = 1, .src = {a, 0, 0}};
     n.attr = fc_intern_list(g, perm, rank);
     n.shape = to_list(g, rank, shape);
-    return fc_graph_node(g, n);
+    return fc_build_moved(g, n);
 }
 
 /* Every index start + i*step with 0 <= i < size must be inside the axis; what is not known now is a
@@ -179,12 +167,6 @@ static fc_slice plain_slice(fc_dimtab *t, fc_slice s) {
 
 fc_node fc_build_slice(fc_graph *g, fc_node a, const fc_slice *axes) {
     if (!fc_usable(g, a)) return FC_NONODE;
-    if (fc_has_parts(g, a)) {
-        fc_parts p = fc_view_parts(g, a);
-        p.re = fc_build_slice(g, p.re, axes);
-        if (!fc_is_real_pair(g, p)) p.im = fc_build_slice(g, p.im, axes);
-        return fc_build_pair(g, p.re, p.im);
-    }
     uint32_t rank = fc_rank(g, a);
     fc_dim shape[FC_MAX_RANK];
     int64_t attr[3 * FC_MAX_RANK];
@@ -211,7 +193,7 @@ fc_node fc_build_slice(fc_graph *g, fc_node a, const fc_slice *axes) {
     fc_ninfo n = {.op = FC_OP_SLICE, .dtype = fc_at(g, a)->dtype, .nops = 1, .src = {a, 0, 0}};
     n.attr = fc_intern_list(g, attr, 3 * rank);
     n.shape = to_list(g, rank, shape);
-    return fc_graph_node(g, n);
+    return fc_build_moved(g, n);
 }
 
 static fc_dim product(fc_graph *g, uint32_t rank, const fc_dim *shape) {
@@ -240,12 +222,6 @@ static bool same_count(fc_graph *g, uint32_t ra, fc_dim *sa, uint32_t rb, fc_dim
 
 fc_node fc_build_reshape(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape) {
     if (!fc_usable(g, a) || !rank_ok(g, rank, shape)) return FC_NONODE;
-    if (fc_has_parts(g, a)) {
-        fc_parts p = fc_view_parts(g, a);
-        p.re = fc_build_reshape(g, p.re, rank, shape);
-        if (!fc_is_real_pair(g, p)) p.im = fc_build_reshape(g, p.im, rank, shape);
-        return fc_build_pair(g, p.re, p.im);
-    }
     fc_dim sa[FC_MAX_RANK], sb[FC_MAX_RANK];
     const uint32_t ra = fc_shape_of(g, a, sa);
     if (rank) memcpy(sb, shape, rank * sizeof *sb);
@@ -256,5 +232,5 @@ fc_node fc_build_reshape(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *sh
     fc_ninfo n = {.op = FC_OP_RESHAPE, .dtype = fc_at(g, a)->dtype, .nops = 1, .src = {a, 0, 0}};
     n.shape = to_list(g, rank, shape);
     if (n.shape == fc_at(g, a)->shape) return a;
-    return fc_graph_node(g, n);
+    return fc_build_moved(g, n);
 }

@@ -25,8 +25,9 @@ static inline bool fc_has_parts(const fc_graph *g, fc_node n) {
  * shape. */
 fc_parts fc_complex_parts(fc_graph *g, fc_node z);
 fc_parts fc_full_parts(fc_graph *g, fc_node z);
-/* For views: the same, but a constant 0 as imaginary part stays as it is, whatever the view. */
-fc_parts fc_view_parts(fc_graph *g, fc_node z);
+/* A node that has elements of its first operand at other places: of a complex number, one of each
+ * part; a constant 0 as imaginary part stays as it is. */
+fc_node fc_build_moved(fc_graph *g, fc_ninfo n);
 /* The complex number of two floats of one dtype, f32 or f64, whose shapes broadcast. */
 fc_node fc_build_pair(fc_graph *g, fc_node re, fc_node im);
 /* real(x) and imag(x); of a real number that number, and 0. */

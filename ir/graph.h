@@ -391,7 +391,9 @@ fc_node fc_build_reshape(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *sh
  * permutation, a slice or made of them is built of these. */
 fc_node fc_build_view(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape,
                       const fc_view_axis *axes);
-/* The index (any integer dtype; cast to i64). One outside [0, size) fails the call with
+/* An index of any integer dtype, as i64. */
+fc_node fc_build_computed(fc_graph *g, fc_node index);
+/* The same, of [0, size). One outside [0, size) fails the call with
  * FUSEC_INDEX_OUT_OF_RANGE, or as the program's policy says (fc_pass_options.bounds). */
 fc_node fc_build_check(fc_graph *g, fc_node index, fc_dim size);
 /* Says how messages call a check, unless it has words; they are copied. */

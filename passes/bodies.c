@@ -326,7 +326,6 @@ static fusec_status take_loops(fc_plan *p, const fc_pass_options *o, fc_error *e
         if (!s) {
             fc_graph_free(&p->graph);
             p->graph = next;
-            s = fc_rewrite_sweep(&p->graph, e);
         }
     }
     fc_free(p->alloc, levels);

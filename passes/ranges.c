@@ -291,6 +291,5 @@ static bool walk(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_nod
 
 fusec_status fc_pass_ranges(const fc_graph *src, const fc_pass_options *o, fc_graph *dst,
                             fc_error *e) {
-    const fusec_status s = fc_rewrite_by(src, dst, walk, o, e);
-    return s ? s : fc_rewrite_sweep(dst, e);
+    return fc_rewrite_by(src, dst, walk, o, e);
 }

@@ -136,8 +136,8 @@ static void carry_places(const fc_graph *src, fc_graph *dst, const uint8_t *live
                 fc_graph_set_place(dst, fc_at(dst, n)->src[k], dst->places.at[n]);
 }
 
-fusec_status fc_rewrite_by(const fc_graph *src, fc_graph *dst, fc_rewrite_fn walk, const void *user,
-                           fc_error *e) {
+static fusec_status build(const fc_graph *src, fc_graph *dst, fc_rewrite_fn walk, const void *user,
+                          fc_error *e) {
     uint8_t *live = fc_malloc(src->alloc, src->nodes.len);
     fc_node *map = fc_malloc(src->alloc, src->nodes.len * sizeof *map);
     bool ok = live && map;
@@ -154,16 +154,25 @@ fusec_status fc_rewrite_by(const fc_graph *src, fc_graph *dst, fc_rewrite_fn wal
     return s;
 }
 
-static bool copy_nodes(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map,
-                       const void *user) {
-    (void)user;
-    for (fc_node n = 0; n < src->nodes.len; n++)
-        map[n] = live[n] ? fc_rewrite_node(src, dst, n, map) : FC_NONODE;
+typedef struct each {
+    fc_rewrite_one rewritten;
+    void *user;
+} each;
+
+static bool walk_each(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map,
+                      const void *user) {
+    const each *by = user;
+    for (fc_node n = 0; n < src->nodes.len && !dst->error.code; n++) {
+        map[n] = FC_NONODE;
+        if (!live[n]) continue;
+        if (by->rewritten) map[n] = by->rewritten(src, dst, n, map, by->user);
+        if (map[n] == FC_NONODE && !dst->error.code) map[n] = fc_rewrite_node(src, dst, n, map);
+    }
     return true;
 }
 
 fusec_status fc_rewrite_copy(const fc_graph *src, fc_graph *dst, fc_error *e) {
-    return fc_rewrite_by(src, dst, copy_nodes, NULL, e);
+    return build(src, dst, walk_each, &(each){NULL, NULL}, e);
 }
 
 fusec_status fc_rewrite_sweep(fc_graph *g, fc_error *e) {
@@ -182,4 +191,15 @@ fusec_status fc_rewrite_sweep(fc_graph *g, fc_error *e) {
     fc_graph_free(&old);
     if (s) memset(g, 0, sizeof *g);
     return s;
+}
+
+fusec_status fc_rewrite_by(const fc_graph *src, fc_graph *dst, fc_rewrite_fn walk, const void *user,
+                           fc_error *e) {
+    FC_TRY(build(src, dst, walk, user, e));
+    return fc_rewrite_sweep(dst, e);
+}
+
+fusec_status fc_rewrite_each(const fc_graph *src, fc_graph *dst, fc_rewrite_one rewritten,
+                             void *user, fc_error *e) {
+    return fc_rewrite_by(src, dst, walk_each, &(each){rewritten, user}, e);
 }

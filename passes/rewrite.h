@@ -6,10 +6,9 @@
  * fc_graph_node; map[old id] is the new id. Since operands come before their users, their new ids
  * are known. Nodes that no output needs are skipped, and that is all of dead code elimination.
  *
- *     static bool walk(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map, ...)
- *         for (n = 0; n < src->nodes.len && !dst->error.code; n++)
- *             if (live[n]) map[n] = ...;
- *     return fc_rewrite_by(src, dst, walk, user, e);
+ *     static fc_node rewritten(src, dst, fc_node n, const fc_node *map, void *user)
+ *         return ...;
+ *     return fc_rewrite_each(src, dst, rewritten, user, e);
  *
  * A pass that fails leaves nothing in `dst` to free. */
 #ifndef FUSEC_PASSES_REWRITE_H
@@ -28,9 +27,17 @@ fusec_status fc_rewrite_begin(const fc_graph *src, fc_graph *dst);
 
 /* Makes `dst`: an empty graph with the allocator, dims, lists and inputs of the source under the
  * same numbers (dead inputs too, they belong to the program), its conditions, and no limit on
- * nodes; what `walk` builds; the outputs. Frees `dst` when it fails. */
+ * nodes; what `walk` builds, but for what is dead then; the outputs. Frees `dst` when it fails. */
 fusec_status fc_rewrite_by(const fc_graph *src, fc_graph *dst, fc_rewrite_fn walk, const void *user,
                            fc_error *e);
+
+/* What one node becomes; its operands are mapped. FC_NONODE without an error: itself. */
+typedef fc_node (*fc_rewrite_one)(const fc_graph *src, fc_graph *dst, fc_node n, const fc_node *map,
+                                  void *user);
+
+/* The same of a graph whose nodes each become what they do by themselves. */
+fusec_status fc_rewrite_each(const fc_graph *src, fc_graph *dst, fc_rewrite_one rewritten,
+                             void *user, fc_error *e);
 
 /* Dims, lists and words of `src` under the same numbers, for an empty graph; false: out of memory.
  */

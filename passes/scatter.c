@@ -368,23 +368,16 @@ static fc_node for_outputs(const fc_graph *src, fc_graph *dst, fc_node old, fc_n
     return fc_build_materialize(dst, made);
 }
 
-static bool walk(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map,
-                 const void *user) {
-    uint32_t number = 0;
-    (void)user;
-    for (fc_node n = 0; n < src->nodes.len && !dst->error.code; n++) {
-        map[n] = FC_NONODE;
-        if (!live[n]) continue;
-        const fc_ninfo i = fc_rewrite_info(src, n, map);
-        map[n] = i.op == FC_OP_SCATTER ? for_outputs(src, dst, n, expand(dst, &i, &number))
-                                       : fc_rewrite_node(src, dst, n, map);
-    }
-    return true;
+static fc_node rewritten(const fc_graph *src, fc_graph *dst, fc_node n, const fc_node *map,
+                         void *user) {
+    const fc_ninfo i = fc_rewrite_info(src, n, map);
+    if (i.op != FC_OP_SCATTER) return FC_NONODE;
+    return for_outputs(src, dst, n, expand(dst, &i, user));
 }
 
 fusec_status fc_pass_scatter(const fc_graph *src, const fc_pass_options *o, fc_graph *dst,
                              fc_error *e) {
+    uint32_t number = 0;
     (void)o;
-    const fusec_status s = fc_rewrite_by(src, dst, walk, NULL, e);
-    return s ? s : fc_rewrite_sweep(dst, e);
+    return fc_rewrite_each(src, dst, rewritten, &number, e);
 }

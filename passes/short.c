@@ -169,32 +169,28 @@ static fc_node written_out(fc_graph *g, const fc_ninfo *n, int64_t count) {
 /* ---- the pass ---------------------------------------------------------------------------------
  */
 
-static bool walk(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map,
-                 const void *user) {
+/* The number of elements of a reduction that is written out, else 0. */
+static int64_t short_count(const fc_graph *g, const fc_ninfo *n) {
+    const int64_t count = fc_is_reduction(n->op) ? elements_of(g, n) : 0;
+    return count && is_wanted(g, n, count) ? count : 0;
+}
+
+static fc_node rewritten(const fc_graph *src, fc_graph *dst, fc_node n, const fc_node *map,
+                         void *user) {
+    const fc_ninfo i = fc_rewrite_info(src, n, map);
+    const int64_t count = short_count(dst, &i);
     (void)user;
-    for (fc_node n = 0; n < src->nodes.len && !dst->error.code; n++) {
-        map[n] = FC_NONODE;
-        if (!live[n]) continue;
-        const fc_ninfo i = fc_rewrite_info(src, n, map);
-        const int64_t count = fc_is_reduction(i.op) ? elements_of(dst, &i) : 0;
-        map[n] = count && is_wanted(dst, &i, count) ? written_out(dst, &i, count)
-                                                    : fc_rewrite_node(src, dst, n, map);
-    }
-    return true;
+    return count ? written_out(dst, &i, count) : FC_NONODE;
 }
 
 bool fc_has_short(const fc_graph *g) {
-    for (fc_node n = 0; n < g->nodes.len; n++) {
-        const fc_ninfo *i = fc_at(g, n);
-        const int64_t count = fc_is_reduction(i->op) ? elements_of(g, i) : 0;
-        if (count && is_wanted(g, i, count)) return true;
-    }
+    for (fc_node n = 0; n < g->nodes.len; n++)
+        if (short_count(g, fc_at(g, n))) return true;
     return false;
 }
 
 fusec_status fc_pass_short(const fc_graph *src, const fc_pass_options *o, fc_graph *dst,
                            fc_error *e) {
     (void)o;
-    const fusec_status s = fc_rewrite_by(src, dst, walk, NULL, e);
-    return s ? s : fc_rewrite_sweep(dst, e);
+    return fc_rewrite_each(src, dst, rewritten, NULL, e);
 }

@@ -172,27 +172,21 @@ static bool is_whole(const fc_graph *g, const fc_ninfo *pair) {
            im->attr;
 }
 
-static fc_node simplify_node(simplifier *s, const fc_graph *src, fc_node id, const fc_node *map) {
+static fc_node simplified(const fc_graph *src, fc_graph *dst, fc_node id, const fc_node *map,
+                          void *user) {
+    simplifier *s = user;
     fc_ninfo n = fc_rewrite_info(src, id, map);
+    s->g = dst;
     s->fuel = FUEL;
     if (fc_is_elementwise(n.op) || n.op == FC_OP_CAST || n.op == FC_OP_BITCAST) return make(s, n);
     if (n.op == FC_OP_PAIR && is_whole(s->g, &n)) return fc_at(s->g, n.src[0])->src[0];
     /* a view of a broadcast constant is one too */
-    return fc_is_view(n.op) ? fc_rewrite_view(s->g, n) : fc_rewrite_node(src, s->g, id, map);
-}
-
-static bool simplify_nodes(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map,
-                           const void *rules) {
-    simplifier s = {.g = dst, .rules = rules};
-    for (fc_node n = 0; n < src->nodes.len && !dst->error.code; n++)
-        map[n] = live[n] ? simplify_node(&s, src, n, map) : FC_NONODE;
-    return true;
+    return fc_is_view(n.op) ? fc_rewrite_view(s->g, n) : FC_NONODE;
 }
 
 fusec_status fc_simplify_with(const fc_graph *src, const fc_ruleset *rules, fc_graph *dst,
                               fc_error *e) {
-    const fusec_status s = fc_rewrite_by(src, dst, simplify_nodes, rules, e);
-    return s ? s : fc_rewrite_sweep(dst, e);
+    return fc_rewrite_each(src, dst, simplified, &(simplifier){.rules = rules}, e);
 }
 
 /* Applies the rules of rules.def that hold in every mode or that o->mode licenses, and composes

@@ -346,6 +346,5 @@ static bool sink_all(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc
 fusec_status fc_pass_sink_reshape(const fc_graph *src, const fc_pass_options *o, fc_graph *dst,
                                   fc_error *e) {
     (void)o;
-    const fusec_status s = fc_rewrite_by(src, dst, sink_all, NULL, e);
-    return s ? s : fc_rewrite_sweep(dst, e);
+    return fc_rewrite_by(src, dst, sink_all, NULL, e);
 }

@@ -29,21 +29,16 @@ static fc_node in_order(fc_graph *g, const fc_ninfo *take) {
     return FC_NONODE;
 }
 
-static bool walk(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map,
-                 const void *user) {
+static fc_node rewritten(const fc_graph *src, fc_graph *dst, fc_node n, const fc_node *map,
+                         void *user) {
     (void)user;
-    for (fc_node n = 0; n < src->nodes.len && !dst->error.code; n++) {
-        if (!live[n]) continue;
-        const fc_ninfo i = fc_rewrite_info(src, n, map);
-        map[n] = fc_at(src, n)->op == FC_OP_TAKE ? in_order(dst, &i) : FC_NONODE;
-        if (map[n] == FC_NONODE && !dst->error.code) map[n] = fc_rewrite_node(src, dst, n, map);
-    }
-    return true;
+    if (fc_at(src, n)->op != FC_OP_TAKE) return FC_NONODE;
+    const fc_ninfo i = fc_rewrite_info(src, n, map);
+    return in_order(dst, &i);
 }
 
 fusec_status fc_pass_sorted(const fc_graph *src, const fc_pass_options *o, fc_graph *dst,
                             fc_error *e) {
     (void)o;
-    FC_TRY(fc_rewrite_by(src, dst, walk, NULL, e));
-    return fc_rewrite_sweep(dst, e);
+    return fc_rewrite_each(src, dst, rewritten, NULL, e);
 }
