@@ -75,11 +75,10 @@ static const char *read_when(fc_ll *f, const load *l, unsigned W, const char *co
     const char *type = fc_ll_stored(f, l->t, W);
     fc_ll_if holds;
     fc_ll_if_begin(f, &holds, cond);
-    const char *v = read(f, l, W, W > 1 ? f->mask : NULL), *from = f->block;
+    const char *v = read(f, l, W, W > 1 ? f->mask : NULL);
     fc_ll_if_else(f, &holds);
-    const char *other = f->block;
     fc_ll_if_end(f, &holds);
-    return fc_ll_phi(f, type, v, from, "zeroinitializer", other);
+    return fc_ll_either(f, &holds, type, v, "zeroinitializer");
 }
 
 /* Whether the element depends on data that differs between lanes: then neighbours are chance. */
@@ -102,11 +101,11 @@ static const char *read_run(fc_ll *f, const load *l, unsigned W, const char *mas
                                  fc_ll_iota(f, 64));
     const char *same = fc_ll_ins(f, "icmp eq <%u x i64> %s, %s", W, l->lanes, next);
     fc_ll_if_begin(f, &is_run, fc_ll_all_lanes(f, W, same));
-    const char *a = read(f, &run, W, mask), *from = f->block;
+    const char *a = read(f, &run, W, mask);
     fc_ll_if_else(f, &is_run);
-    const char *b = read(f, l, W, mask), *other = f->block;
+    const char *b = read(f, l, W, mask);
     fc_ll_if_end(f, &is_run);
-    return fc_ll_phi(f, type, a, from, b, other);
+    return fc_ll_either(f, &is_run, type, a, b);
 }
 
 enum { LOOK = 12 }; /* instructions below an element */

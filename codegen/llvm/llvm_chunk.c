@@ -50,16 +50,15 @@ static const char **keep_absent(fc_ll *f, const fc_ll_stage *st, const char *con
     fc_ll_if whole;
     const char **kept = fc_ll_names(f, st->nslots), **out = fc_ll_names(f, st->nslots);
     fc_ll_if_begin(f, &whole, fc_ll_ins(f, "xor i1 %s, true", f->whole));
-    const char *mask = fc_ll_mask_here(f), *part = f->block;
+    const char *mask = fc_ll_mask_here(f);
     for (unsigned i = 0; i < st->nslots; i++) {
         const char *type = fc_ll_type(f, st->slot[i], f->V);
         kept[i] = fc_ll_select(f, type, f->V, mask, now[i], before[i]);
     }
     fc_ll_if_else(f, &whole);
-    const char *all = f->block;
     fc_ll_if_end(f, &whole);
     for (unsigned i = 0; i < st->nslots; i++)
-        out[i] = fc_ll_phi(f, fc_ll_type(f, st->slot[i], f->V), kept[i], part, now[i], all);
+        out[i] = fc_ll_either(f, &whole, fc_ll_type(f, st->slot[i], f->V), kept[i], now[i]);
     return out;
 }
 
@@ -105,8 +104,7 @@ static const char **every_second(fc_ll *f, const fc_ll_stage *st, unsigned first
     const char **out = fc_ll_names(f, st->nslots);
     for (unsigned i = 0; i < st->nslots; i++) {
         const char *type = fc_ll_type(f, st->slot[i], f->V);
-        out[i] = fc_ll_ins(f, "shufflevector %s %s, %s %s, <%u x i32> %s", type, a[i], type, b[i],
-                           f->V, fc_ll_lanes(f, 32, f->V, first, 2, 2 * f->V));
+        out[i] = fc_ll_pick(f, type, a[i], b[i], f->V, first, 2, 2 * f->V);
     }
     return out;
 }
@@ -155,11 +153,11 @@ static const char **join_vectors(fc_ll *f, const fc_ll_stage *st, const char **a
     return join_lanes(f, st, acc);
 }
 
-static const char **either(fc_ll *f, const fc_ll_stage *st, const char *const *a,
-                           const char *from_a, const char *const *b, const char *from_b) {
+static const char **either(fc_ll *f, const fc_ll_stage *st, const fc_ll_if *whole,
+                           const char *const *a, const char *const *b) {
     const char **out = fc_ll_names(f, st->nslots);
     for (unsigned i = 0; i < st->nslots; i++)
-        out[i] = fc_ll_phi(f, fc_ll_type(f, st->slot[i], 1), a[i], from_a, b[i], from_b);
+        out[i] = fc_ll_either(f, whole, fc_ll_type(f, st->slot[i], 1), a[i], b[i]);
     return out;
 }
 
@@ -233,12 +231,12 @@ static const char **by_steps(fc_ll *f, const fc_ll_stage *st, const char *first,
     }
     fc_ll_if whole;
     fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %d", n, FC_CHUNK));
-    const char **a = join_whole(f, st), *from_a = f->block;
+    const char **a = join_whole(f, st);
     fc_ll_if_else(f, &whole);
     put_numbers(f, st, n);
-    const char **b = join_in_memory(f, st), *from_b = f->block;
+    const char **b = join_in_memory(f, st);
     fc_ll_if_end(f, &whole);
-    return either(f, st, a, from_a, b, from_b);
+    return either(f, st, &whole, a, b);
 }
 
 const char **fc_ll_chunk_by_steps(fc_ll *f, const fc_ll_stage *st, const char *first,
@@ -311,12 +309,10 @@ static const char **chunk_in_registers(fc_ll *f, const fc_ll_stage *st, const ch
     fc_ll_if tail;
     fc_ll_if_begin(f, &tail, fc_ll_ins(f, "icmp ne i64 %s, 0", left));
     step_band(f, st, whole, left, acc, last);
-    const char *from_tail = f->block;
     fc_ll_if_else(f, &tail);
-    const char *from = f->block;
     fc_ll_if_end(f, &tail);
     for (unsigned i = 0; i < all; i++)
-        last[i] = fc_ll_phi(f, of_slot[i % st->nslots], last[i], from_tail, acc[i], from);
+        last[i] = fc_ll_either(f, &tail, of_slot[i % st->nslots], last[i], acc[i]);
     return join_vectors(f, st, last);
 }
 
@@ -338,9 +334,9 @@ const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *fir
     fc_ll_if whole;
     fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %d", n, FC_CHUNK));
     const char *end = fc_ll_bin(f, "add", first, fc_ll_number(f, FC_CHUNK));
-    const char **a = join_vectors(f, st, whole_bands(f, st, first, end)), *from_a = f->block;
+    const char **a = join_vectors(f, st, whole_bands(f, st, first, end));
     fc_ll_if_else(f, &whole);
-    const char **b = by_steps(f, st, first, n, false), *from_b = f->block;
+    const char **b = by_steps(f, st, first, n, false);
     fc_ll_if_end(f, &whole);
-    return either(f, st, a, from_a, b, from_b);
+    return either(f, st, &whole, a, b);
 }

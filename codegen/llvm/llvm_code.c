@@ -115,11 +115,10 @@ static const char *divide_if(fc_ll *f, const char *text, bool rest, unsigned W, 
     const char *both = fc_ll_ins(f, "and <%u x i1> %s, %s", W, below, positive);
     fc_ll_if all;
     fc_ll_if_begin(f, &all, fc_ll_all_lanes(f, W, both));
-    const char *from = f->block;
     fc_ll_if_else(f, &all);
-    const char *r = fc_ll_ins(f, "%s %s %s, %s", text, type, a, b), *other = f->block;
+    const char *r = fc_ll_ins(f, "%s %s %s, %s", text, type, a, b);
     fc_ll_if_end(f, &all);
-    return fc_ll_phi(f, type, rest ? a : "zeroinitializer", from, r, other);
+    return fc_ll_either(f, &all, type, rest ? a : "zeroinitializer", r);
 }
 
 static const char *by_column(fc_ll *f, fc_op op, unsigned nargs, fusec_dtype t, unsigned W,

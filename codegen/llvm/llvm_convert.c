@@ -97,8 +97,7 @@ const char *fc_ll_unpack(fc_ll *f, fusec_dtype t, unsigned W, const char *stored
  * and a truncation would become one that has no nontemporal form. */
 static const char *upper_halves(fc_ll *f, unsigned W, const char *value) {
     const char *halves = fc_ll_ins(f, "bitcast <%u x float> %s to <%u x i16>", W, value, 2 * W);
-    return fc_ll_ins(f, "shufflevector <%u x i16> %s, <%u x i16> poison, <%u x i32> %s", 2 * W,
-                     halves, 2 * W, W, fc_ll_lanes(f, 32, W, 1, 2, 2 * W));
+    return fc_ll_pick(f, fc_ll_wide(f, "i16", 2 * W), halves, NULL, W, 1, 2, 2 * W);
 }
 
 const char *fc_ll_pack(fc_ll *f, fusec_dtype t, unsigned W, const char *value) {
@@ -125,8 +124,7 @@ static const char *float_to_float(fc_ll *f, fusec_dtype from, fusec_dtype to, un
 static const char *lower_halves(fc_ll *f, unsigned W, const char *v) {
     const char *all = fc_ll_wide(f, "float", 2 * W);
     v = fc_ll_ins(f, "bitcast %s %s to %s", fc_ll_wide(f, "i64", W), v, all);
-    v = fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> %s", all, v, all, W,
-                  fc_ll_lanes(f, 32, W, 0, 2, 2 * W));
+    v = fc_ll_pick(f, all, v, NULL, W, 0, 2, 2 * W);
     return change(f, "bitcast", "float", "i32", W, v);
 }
 

@@ -12,14 +12,6 @@ bool fc_ll_is_couple(const fc_ll *f, uint32_t a) {
            fc_class_move(f->cls, a, f->lane_axis) == FC_MOVE_ANY;
 }
 
-/* 0, V, 1, V + 1, ... */
-static const char *in_turn(fc_ll *f) {
-    const char *text = "<";
-    for (unsigned i = 0; i < f->V; i++)
-        text = fc_ll_fmt(f, "%s%si32 %u, i32 %u", text, i ? ", " : "", i, f->V + i);
-    return fc_ll_fmt(f, "%s>", text);
-}
-
 static const char *type_of(fc_ll *f, uint32_t a, unsigned n) {
     return fc_ll_stored(f, f->k->accesses.at[a].dtype, n);
 }
@@ -35,8 +27,7 @@ const char *fc_ll_load_couple(fc_ll *f, uint32_t a) {
     const fc_access *acc = &f->k->accesses.at[a];
     const char *both = fc_ll_read(f, acc->dtype, 2 * f->V, pairs_at(f, a), false, NULL);
     const char *type = type_of(f, a, 2 * f->V);
-    return fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> %s", type, both, type, f->V,
-                     fc_ll_lanes(f, 32, f->V, acc->pair - 1u, 2, 2 * f->V));
+    return fc_ll_pick(f, type, both, NULL, f->V, acc->pair - 1u, 2, 2 * f->V);
 }
 
 bool fc_ll_first_of_couple(fc_ll *f, uint32_t a, const char *stored, uint32_t *other) {
@@ -53,8 +44,9 @@ void fc_ll_store_couple(fc_ll *f, uint32_t a, const char *const part[2]) {
     const unsigned n = 2 * f->V, bytes = fc_dtypes[f->k->accesses.at[a].dtype].bytes;
     const unsigned line = n * bytes < 64 ? n * bytes : 64;
     const char *half = type_of(f, a, f->V), *type = type_of(f, a, n), *at = pairs_at(f, a);
-    const char *both = fc_ll_ins(f, "shufflevector %s %s, %s %s, <%u x i32> %s", half, part[0],
-                                 half, part[1], n, in_turn(f));
+    unsigned *in_turn = fc_ll_alloc(f, n * sizeof *in_turn);
+    for (unsigned i = 0; i < n; i++) in_turn[i] = i % 2 * f->V + i / 2;
+    const char *both = fc_ll_shuffle(f, half, part[0], part[1], n, in_turn);
     if (!f->cls->llvm.stream) {
         fc_ll_line(f, "store %s %s, ptr %s, align %u", type, both, at, bytes);
         return;

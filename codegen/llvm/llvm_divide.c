@@ -129,11 +129,11 @@ static const char *all_in_range(fc_ll *f, fusec_dtype t, const char *a, const ch
 /* q, or the quotient as usual where not all lanes are in range. */
 static const char *checked(fc_ll *f, fusec_dtype t, fc_ll_if *usual, const char *q, const char *a,
                            const fc_ll_divisor *by) {
-    const char *type = fc_ll_type(f, t, f->V), *from = f->block;
+    const char *type = fc_ll_type(f, t, f->V);
     fc_ll_if_else(f, usual);
-    const char *other = fc_ll_ins(f, "fdiv %s %s, %s", type, a, by->b), *otherwise = f->block;
+    const char *other = fc_ll_ins(f, "fdiv %s %s, %s", type, a, by->b);
     fc_ll_if_end(f, usual);
-    return fc_ll_phi(f, type, q, from, other, otherwise);
+    return fc_ll_either(f, usual, type, q, other);
 }
 
 const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by) {

@@ -45,8 +45,7 @@ static const char *any_lane(fc_ll *f, unsigned W, unsigned bytes, const char *ma
     for (; f->m->vector_bytes == 64 && W * bytes > 64; W /= 2) {
         const char *half[2];
         for (unsigned h = 0; h < 2; h++)
-            half[h] = fc_ll_ins(f, "shufflevector <%u x i1> %s, <%u x i1> poison, <%u x i32> %s", W,
-                                mask, W, W / 2, fc_ll_lanes(f, 32, W / 2, h * W / 2, 1, W));
+            half[h] = fc_ll_pick(f, fc_ll_wide(f, "i1", W), mask, NULL, W / 2, h * W / 2, 1, W);
         mask = fc_ll_ins(f, "or <%u x i1> %s, %s", W / 2, half[0], half[1]);
     }
     return fc_ll_any_lane(f, W, mask);
@@ -77,10 +76,8 @@ void fc_ll_far_lanes(fc_ll *f, fusec_dtype t, unsigned W, fc_ll_far *r) {
             const char *args[2] = {r->x[k], r->y[k]};
             r->out[k] = fc_ll_math(f, r->fn[k], 2, t, W, args);
         }
-    const char *from = f->block;
     fc_ll_if_else(f, &branch);
-    const char *other = f->block;
     fc_ll_if_end(f, &branch);
     for (unsigned k = 0; k < r->n; k++)
-        r->out[k] = fc_ll_phi(f, type, r->out[k], from, r->y[k], other);
+        r->out[k] = fc_ll_either(f, &branch, type, r->out[k], r->y[k]);
 }

@@ -266,16 +266,16 @@ static void turn(fc_ll *f, const parts *p, const char *const *carry, const char 
     fc_ll_if_begin(f, &is_inside, needs_hold(f, holds));
     f->streaming = f->cls->llvm.stream;
     f->aligned = p->all_aligned;
-    const char *a = inside(f, p, x, part, body, user), *from = f->block;
+    const char *a = inside(f, p, x, part, body, user);
     f->streaming = false;
     f->aligned = NULL;
     forget_part(f, p);
     fc_ll_swap_text(f);
     fc_ll_if_else(f, &is_inside);
     const char *end = fc_ll_min(f, fc_ll_bin(f, "add", x, carry[1]), to);
-    const char *b = of_kernel(f, x, end, body, user), *other = f->block;
+    const char *b = of_kernel(f, x, end, body, user);
     fc_ll_if_end(f, &is_inside);
-    next[0] = fc_ll_phi(f, i64, a, from, b, other);
+    next[0] = fc_ll_either(f, &is_inside, i64, a, b);
     next[1] = granule;
 }
 

@@ -266,11 +266,11 @@ static const char *load_either(fc_ll *f, uint32_t a, const place *p, const char 
     fc_ll_if whole;
     fc_ll_if_begin(f, &whole, f->whole);
     if (f->ahead) ask_ahead(f, a, p->first);
-    const char *all = load_stored(f, a, p->first, NULL), *from = f->block;
+    const char *all = load_stored(f, a, p->first, NULL);
     fc_ll_if_else(f, &whole);
-    const char *part = load_stored(f, a, p->first, fc_ll_mask_here(f)), *other = f->block;
+    const char *part = load_stored(f, a, p->first, fc_ll_mask_here(f));
     fc_ll_if_end(f, &whole);
-    return fc_ll_phi(f, type, all, from, part, other);
+    return fc_ll_either(f, &whole, type, all, part);
 }
 
 static const char *gather(fc_ll *f, uint32_t a, const place *p) {
@@ -285,11 +285,11 @@ static const char *load_part(fc_ll *f, uint32_t a, const place *p) {
     fc_ll_if whole;
     if (!f->whole) return f->mask ? gather(f, a, p) : fc_ll_load_couple(f, a);
     fc_ll_if_begin(f, &whole, f->whole);
-    const char *all = fc_ll_load_couple(f, a), *from = f->block;
+    const char *all = fc_ll_load_couple(f, a);
     fc_ll_if_else(f, &whole);
-    const char *part = gather(f, a, p), *other = f->block;
+    const char *part = gather(f, a, p);
     fc_ll_if_end(f, &whole);
-    return fc_ll_phi(f, fc_ll_stored(f, f->k->accesses.at[a].dtype, f->V), all, from, part, other);
+    return fc_ll_either(f, &whole, fc_ll_stored(f, f->k->accesses.at[a].dtype, f->V), all, part);
 }
 
 /* The first n lanes of a vector. */
@@ -305,18 +305,16 @@ static const char *first_lanes(fc_ll *f, unsigned n) {
 static const char *load_channels(fc_ll *f, uint32_t a) {
     const unsigned channels = f->cls->llvm.channels, before = f->turn * f->V;
     const bool of_pixel = fc_class_move(f->cls, a, f->lane_axis) == FC_MOVE_ZERO;
-    const char *type = fc_ll_stored(f, f->k->accesses.at[a].dtype, f->V), *at = f->base[a],
-               *lanes = "";
+    const char *type = fc_ll_stored(f, f->k->accesses.at[a].dtype, f->V), *at = f->base[a];
+    unsigned *lane = fc_ll_alloc(f, f->V * sizeof *lane);
     if (of_pixel) {
         const char *first = fc_ll_bin(f, "sub", f->x, fc_ll_number(f, before));
         at = fc_ll_bin(f, "add", at, fc_ll_bin(f, "udiv", first, fc_ll_number(f, channels)));
     }
     const char *v = load_stored(f, a, at, of_pixel ? NULL : first_lanes(f, channels));
-    for (unsigned l = before; l < before + f->V; l++)
-        lanes = fc_ll_fmt(f, "%s%si32 %u", lanes, l > before ? ", " : "",
-                          of_pixel ? l / channels : l % channels);
-    return fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> <%s>", type, v, type, f->V,
-                     lanes);
+    for (unsigned l = 0; l < f->V; l++)
+        lane[l] = of_pixel ? (before + l) / channels : (before + l) % channels;
+    return fc_ll_shuffle(f, type, v, NULL, f->V, lane);
 }
 
 static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {

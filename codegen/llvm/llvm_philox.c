@@ -51,17 +51,15 @@ static void blocks(fc_ll *f, unsigned W, const char *n, const char *seed, const 
 /* Lanes 0, group, 2 group ... of a. */
 static const char *gather(fc_ll *f, unsigned W, unsigned group, const char *a) {
     if (group == 1) return a;
-    return fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> %s", type_of(f, W), a,
-                     type_of(f, W), W / group, fc_ll_lanes(f, 32, W / group, 0, group, W));
+    return fc_ll_pick(f, type_of(f, W), a, NULL, W / group, 0, group, W);
 }
 
 /* Each lane `group` times, into W lanes. */
 static const char *deal(fc_ll *f, unsigned W, unsigned group, const char *a) {
-    const char *which = "", *from = type_of(f, W / group);
+    unsigned *lane = fc_ll_alloc(f, W * sizeof *lane);
     if (group == 1) return a;
-    for (unsigned l = 0; l < W; l++)
-        which = fc_ll_fmt(f, "%s%si32 %u", which, l ? ", " : "", l / group);
-    return fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> <%s>", from, a, from, W, which);
+    for (unsigned l = 0; l < W; l++) lane[l] = l / group;
+    return fc_ll_shuffle(f, type_of(f, W / group), a, NULL, W, lane);
 }
 
 /* Whether each group of lanes is of one value, for all of a[]. */
@@ -91,11 +89,11 @@ static const char *by_largest_group(fc_ll *f, unsigned W, unsigned group, const 
     if (group == 1) return by_groups(f, W, 1, a, odd);
     fc_ll_if branch;
     fc_ll_if_begin(f, &branch, alike(f, W, group, a));
-    const char *yes = by_groups(f, W, group, a, odd), *from = f->block;
+    const char *yes = by_groups(f, W, group, a, odd);
     fc_ll_if_else(f, &branch);
-    const char *no = by_largest_group(f, W, group / 2, a, odd), *other = f->block;
+    const char *no = by_largest_group(f, W, group / 2, a, odd);
     fc_ll_if_end(f, &branch);
-    return fc_ll_phi(f, type_of(f, W), yes, from, no, other);
+    return fc_ll_either(f, &branch, type_of(f, W), yes, no);
 }
 
 const char *fc_ll_philox(fc_ll *f, unsigned W, const char *const *a) {

@@ -53,9 +53,8 @@ const char *fc_ll_remainder(fc_ll *f, fusec_dtype t, const char *const *x) {
     r = fc_ll_select(f, type, f->V, below, more, r);
     const char *with_sign[] = {r, x[0]};
     r = call(f, t, "@llvm.copysign", 2, with_sign);
-    const char *from = f->block;
     fc_ll_if_else(f, &usual);
-    const char *other = fc_ll_math(f, "fmod", 2, t, f->V, x), *otherwise = f->block;
+    const char *other = fc_ll_math(f, "fmod", 2, t, f->V, x);
     fc_ll_if_end(f, &usual);
-    return fc_ll_phi(f, type, r, from, other, otherwise);
+    return fc_ll_either(f, &usual, type, r, other);
 }

@@ -13,8 +13,7 @@ enum { REGISTER = 64 }; /* bytes of what the instruction takes */
 /* Lanes `from` to `from + n - 1` of a and b one behind the other, each of W lanes. */
 static const char *lanes(fc_ll *f, const char *type, unsigned W, const char *a, const char *b,
                          unsigned from, unsigned n) {
-    return fc_ll_ins(f, "shufflevector <%u x %s> %s, <%u x %s> %s, <%u x i32> %s", W, type, a, W,
-                     type, b, n, fc_ll_lanes(f, 32, n, from, 1, from + n));
+    return fc_ll_pick(f, fc_ll_wide(f, type, W), a, b, n, from, 1, from + n);
 }
 
 static const char *by_instruction(fc_ll *f, fusec_dtype t, unsigned W, const char *x,

@@ -116,15 +116,12 @@ static const char **step_runs(fc_ll *f, const block *b, const char ***now) {
  * with. */
 static const char **from_lanes(fc_ll *f, const fc_ll_stage *st, const char *const *v,
                                unsigned level, unsigned subtree) {
-    const char **out = fc_ll_names(f, st->nslots), *lanes = "";
+    const char **out = fc_ll_names(f, st->nslots);
+    unsigned *lane = fc_ll_alloc(f, f->V * sizeof *lane);
     for (unsigned l = 0; l < f->V; l++)
-        lanes = fc_ll_fmt(f, "%s%si32 %u", lanes, l ? ", " : "",
-                          (l >> (level + 1) << (level + 1)) | subtree << level);
-    for (unsigned s = 0; s < st->nslots; s++) {
-        const char *type = fc_ll_type(f, st->slot[s], f->V);
-        out[s] = fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> <%s>", type, v[s], type,
-                           f->V, lanes);
-    }
+        lane[l] = (l >> (level + 1) << (level + 1)) | subtree << level;
+    for (unsigned s = 0; s < st->nslots; s++)
+        out[s] = fc_ll_shuffle(f, fc_ll_type(f, st->slot[s], f->V), v[s], NULL, f->V, lane);
     return out;
 }
 

@@ -55,8 +55,7 @@ static const char *side_by_side(fc_ll *f, const char *scalar, const char *const 
                *b = side_by_side(f, scalar, parts + n / 2, n / 2);
     const unsigned lanes = f->V * n;
     const char *type = fc_ll_wide(f, scalar, lanes / 2);
-    return fc_ll_ins(f, "shufflevector %s %s, %s %s, <%u x i32> %s", type, a, type, b, lanes,
-                     fc_ll_lanes(f, 32, lanes, 0, 1, lanes));
+    return fc_ll_pick(f, type, a, b, lanes, 0, 1, lanes);
 }
 
 void fc_ll_store_past(fc_ll *f, uint32_t access, const char *element, const char *stored) {

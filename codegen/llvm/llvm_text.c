@@ -224,16 +224,36 @@ const char *fc_ll_int(fc_ll *f, unsigned bits, int64_t v, unsigned W) {
     return repeat(f, fc_ll_fmt(f, "i%u", bits), fc_ll_fmt(f, "%lld", (long long)v), W);
 }
 
-const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned n, unsigned first, unsigned step,
-                        unsigned wrap) {
+static const char *list(fc_ll *f, unsigned bits, unsigned n, const unsigned *lane) {
     char *text = fc_ll_alloc(f, (size_t)n * 24 + 3);
     size_t at = 1;
     text[0] = '<';
     for (unsigned i = 0; i < n; i++)
-        at += (size_t)snprintf(text + at, 24, "%si%u %u", i ? ", " : "", bits,
-                               (first + i * step) % wrap);
+        at += (size_t)snprintf(text + at, 24, "%si%u %u", i ? ", " : "", bits, lane[i]);
     text[at] = '>';
     return text;
+}
+
+static const unsigned *lanes(fc_ll *f, unsigned n, unsigned first, unsigned step, unsigned wrap) {
+    unsigned *lane = fc_ll_alloc(f, n * sizeof *lane);
+    for (unsigned i = 0; i < n; i++) lane[i] = (first + i * step) % wrap;
+    return lane;
+}
+
+const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned n, unsigned first, unsigned step,
+                        unsigned wrap) {
+    return list(f, bits, n, lanes(f, n, first, step, wrap));
+}
+
+const char *fc_ll_shuffle(fc_ll *f, const char *type, const char *a, const char *b, unsigned n,
+                          const unsigned *lane) {
+    return fc_ll_ins(f, "shufflevector %s %s, %s %s, <%u x i32> %s", type, a, type,
+                     b ? b : "poison", n, list(f, 32, n, lane));
+}
+
+const char *fc_ll_pick(fc_ll *f, const char *type, const char *a, const char *b, unsigned n,
+                       unsigned first, unsigned step, unsigned wrap) {
+    return fc_ll_shuffle(f, type, a, b, n, lanes(f, n, first, step, wrap));
 }
 
 const char *fc_ll_iota(fc_ll *f, unsigned bits) {
@@ -384,18 +404,20 @@ void fc_ll_if_begin(fc_ll *f, fc_ll_if *i, const char *cond) {
 }
 
 void fc_ll_if_else(fc_ll *f, fc_ll_if *i) {
+    i->end[0] = f->block;
     fc_ll_goto(f, fc_ll_fmt(f, "I%u.end", i->id));
     fc_ll_label(f, fc_ll_fmt(f, "I%u.else", i->id));
 }
 
 void fc_ll_if_end(fc_ll *f, fc_ll_if *i) {
+    i->end[1] = f->block;
     fc_ll_goto(f, fc_ll_fmt(f, "I%u.end", i->id));
     fc_ll_label(f, fc_ll_fmt(f, "I%u.end", i->id));
 }
 
-const char *fc_ll_phi(fc_ll *f, const char *type, const char *a, const char *from, const char *b,
-                      const char *other) {
-    return fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, a, from, b, other);
+const char *fc_ll_either(fc_ll *f, const fc_ll_if *i, const char *type, const char *a,
+                         const char *b) {
+    return fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, a, i->end[0], b, i->end[1]);
 }
 
 void fc_ll_set_mask(fc_ll *f, const char *active) {

@@ -236,6 +236,11 @@ const char *fc_ll_iota(fc_ll *f, unsigned bits);                       /* 0, 1, 
 /* Indices of n lanes: (first + lane*step) % wrap, as a literal of iN, for shuffles. */
 const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned n, unsigned first, unsigned step,
                         unsigned wrap);
+/* These lanes of a, of this type; those of b (NULL: none) count on behind its. */
+const char *fc_ll_pick(fc_ll *f, const char *type, const char *a, const char *b, unsigned n,
+                       unsigned first, unsigned step, unsigned wrap);
+const char *fc_ll_shuffle(fc_ll *f, const char *type, const char *a, const char *b, unsigned n,
+                          const unsigned *lane);
 const char *fc_ll_splat(fc_ll *f, const char *scalar_type, const char *value);
 const char *fc_ll_number(fc_ll *f, uint64_t n); /* its digits */
 /* a where `cond`, of W lanes, holds, else b; both of this type. */
@@ -281,13 +286,14 @@ void fc_ll_for_end(fc_ll *f, fc_ll_loop *l, const char *step);
 
 typedef struct fc_ll_if {
     unsigned id;
+    const char *end[2]; /* the blocks that its parts end with */
 } fc_ll_if;
 void fc_ll_if_begin(fc_ll *f, fc_ll_if *i, const char *cond);
 void fc_ll_if_else(fc_ll *f, fc_ll_if *i);
 void fc_ll_if_end(fc_ll *f, fc_ll_if *i);
-/* Behind it: `a`, if its part ended with block `from`, or `b`. */
-const char *fc_ll_phi(fc_ll *f, const char *type, const char *a, const char *from, const char *b,
-                      const char *other);
+/* Behind it: `a` of its first part, or `b` of the other one. */
+const char *fc_ll_either(fc_ll *f, const fc_ll_if *i, const char *type, const char *a,
+                         const char *b);
 
 /* Runs `body` for the vectors of [from, to): whole ones, then a masked one. Sets x, mask and
  * active. `unroll` vectors a turn while there are as many. */

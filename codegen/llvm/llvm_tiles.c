@@ -31,15 +31,12 @@ bool fc_ll_is_shared(const fc_ll *f, uint32_t a) {
  * blocks of b that belong into the upper half come after those of a. */
 static const char *exchange(fc_ll *f, const char *type, const char *a, const char *b, unsigned step,
                             bool high) {
-    char text[2 * 16 * 10];
-    size_t at = 0;
+    unsigned *lane = fc_ll_alloc(f, f->V * sizeof *lane);
     for (unsigned i = 0; i < f->V; i++) {
         const unsigned from_a = high ? i + step : i, from_b = f->V + (high ? i : i - step);
-        at += (size_t)snprintf(text + at, sizeof text - at, "%si32 %u", i ? ", " : "",
-                               i & step ? from_b : from_a);
+        lane[i] = i & step ? from_b : from_a;
     }
-    return fc_ll_ins(f, "shufflevector %s %s, %s %s, <%u x i32> <%s>", type, a, type, b, f->V,
-                     text);
+    return fc_ll_shuffle(f, type, a, b, f->V, lane);
 }
 
 void fc_ll_transpose(fc_ll *f, const char *type, const char **v) {

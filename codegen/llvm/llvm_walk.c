@@ -289,13 +289,12 @@ static void carry(walk *w, const fc_loop *n) {
         const char *all = fc_ll_bin(f, "sub", r.hi, r.lo), **acc = fc_ll_names(f, st->nslots);
         fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %u", all, (unsigned)n->count));
         carry_written_out(w, n, &r);
-        const char **a = w->acc, *from = f->block;
+        const char **a = w->acc;
         fc_ll_if_else(f, &whole);
         carry_in_loop(w, n, &r);
-        const char *other = f->block;
         fc_ll_if_end(f, &whole);
         for (unsigned i = 0; i < st->nslots; i++)
-            acc[i] = fc_ll_phi(f, carried_types(w, n)[1 + i], a[i], from, w->acc[i], other);
+            acc[i] = fc_ll_either(f, &whole, carried_types(w, n)[1 + i], a[i], w->acc[i]);
         w->acc = acc;
     }
     w->carries = false;
