@@ -348,9 +348,10 @@ static fusec_status check_order(verifier *v, unsigned phase) {
     const uint32_t all = (UINT32_C(1) << before) - 1;
     if (phase < FC_PHASE_ELEMENTS && phase >= v->k->nstages) BAD("there is no stage %u", phase);
     const uint32_t missing = scan ? 0 : all & ~(v->p->finished | v->p->so_far);
-    if (missing && !(goes_once(v) && phase == FC_PHASE_ELEMENTS && v->p->so_far))
+    const bool once = goes_once(v) && phase == FC_PHASE_ELEMENTS;
+    if (missing && !(once && (v->p->so_far || v->in_hidden)))
         BAD("a phase before the results that it needs");
-    v->p->owed |= missing;
+    if (!v->in_hidden) v->p->owed |= missing;
     return FUSEC_OK;
 }
 
@@ -531,7 +532,8 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
                          (n->kind != FC_LEAF_STORE || is_bare(v)) && has_tile(v);
     if (!of_tile && !has_place(v, 0, v->cls->np - of_map - (of_map && joined)))
         BAD("code where no row is");
-    const bool first = n->kind == FC_LEAF_SCANNED || (n->kind == FC_LEAF_GET && v->in_role);
+    const bool first = n->kind == FC_LEAF_START || n->kind == FC_LEAF_SCANNED ||
+                       (n->kind == FC_LEAF_GET && v->in_role);
     FC_TRY(check_order(v, first ? 0 : n->phase));
     switch (n->kind) {
     case FC_LEAF_ROW: return is_across(v) ? FUSEC_OK : once_a_row(v);

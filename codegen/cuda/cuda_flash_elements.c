@@ -32,10 +32,10 @@ void fc_flash_open(fc_flash_gen *x, uint32_t part, const char *row, const char *
     fc_cuda_parameters(g);
     fc_cuda_line(t, "const ix count = (ix)p.w[%u];", g->l.extra + FC_PB_COUNT);
     fc_cuda_line(t, "const long long zero = p.w[%u];", g->l.extra + FC_PB_SPARE0);
-    for (uint32_t a = 0; a + 1 < x->f.rank; a++)
-        if (a != x->row) fc_flash_index(g, fc_flash_axis(x, part, a), "at%u", (unsigned)a);
-    if (row) fc_flash_index(g, fc_flash_axis(x, part, x->row), "%s", row);
-    if (column) fc_flash_index(g, fc_flash_axis(x, part, x->f.rank - 1), "%s", column);
+    for (uint32_t a = 0; a < fc_flash_row(x); a++)
+        fc_flash_index(g, fc_flash_axis(x, part, a), "at%u", (unsigned)a);
+    if (row) fc_flash_index(g, fc_flash_axis(x, part, fc_flash_row(x)), "%s", row);
+    if (column) fc_flash_index(g, fc_flash_axis(x, part, fc_flash_column(x)), "%s", column);
 }
 
 void fc_flash_close(fc_flash_gen *x) {

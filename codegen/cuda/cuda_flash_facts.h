@@ -5,7 +5,8 @@
  * Parts are the joined kernels, each with its class and axes: the first product, what reduces its
  * rows (or nothing), the second product. An array that is passed on has the axes of batches, one of
  * rows and one of columns, along which the second product sums; in which order they are in its
- * array does not matter. */
+ * array does not matter. Axes of the launch are these, then k of the first product and the columns
+ * of the second one. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_FLASH_FACTS_H
 #define FUSEC_CODEGEN_CUDA_CUDA_FLASH_FACTS_H
 
@@ -29,16 +30,19 @@ enum {
     FC_FLASH_ROOM = FC_FLASH_SIDE * FC_FLASH_BLOCK /* elements of 128 lines */
 };
 
+#define FC_FLASH_NONE UINT32_MAX
 typedef struct fc_flash {
     uint32_t n, rank;                           /* parts; of the arrays that are passed on */
-    uint32_t axis[FC_MOST_JOINED][FC_MAX_AXES]; /* each part's own, of an axis of theirs: columns
-                                                   last */
+    uint32_t axis[FC_MOST_JOINED][FC_MAX_AXES]; /* each part's own, of those of the launch, or none:
+                                                   `rank` of the arrays, columns last; two more */
     uint32_t taken[FC_MOST_JOINED];             /* access by which a part takes what is passed on */
     uint32_t across;                            /* the last part's axis of its columns */
 } fc_flash;
 
 /* Whether kernels have this form, whatever their sizes are. */
 bool fc_flash_find(const fc_joined *j, fc_flash *out);
+/* Says which axis is that of the rows: it comes next to the columns. */
+void fc_flash_set_rows(fc_flash *f, uint32_t axis);
 /* Whether the kernel between is a softmax, in whose sum and quotient factors may move. */
 bool fc_flash_is_softmax(const fc_kernel *k);
 /* Of the part that takes what the first one passes on. `finite`: as in fc_mask_query. */

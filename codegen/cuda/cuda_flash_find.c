@@ -127,8 +127,20 @@ bool fc_flash_find(const fc_joined *j, fc_flash *out) {
     for (uint32_t i = 0; i < j->n; i++)
         if (!is_plain(j->kernel[i])) return false;
     if (!find_axes(j, &f) || !find_across(j->kernel[f.n - 1], &f)) return false;
+    for (uint32_t i = 0; i < f.n; i++) {
+        f.axis[i][f.rank] = i ? FC_FLASH_NONE : j->kernel[0]->np;
+        f.axis[i][f.rank + 1] = i + 1 < f.n ? FC_FLASH_NONE : f.across;
+    }
     *out = f;
     return true;
+}
+
+void fc_flash_set_rows(fc_flash *f, uint32_t axis) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        const uint32_t own = f->axis[i][axis];
+        for (uint32_t a = axis; a + 2 < f->rank; a++) f->axis[i][a] = f->axis[i][a + 1];
+        f->axis[i][f->rank - 2] = own;
+    }
 }
 
 /* ---- a softmax ------------------------------------------------------------------------------- */

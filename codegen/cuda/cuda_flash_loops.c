@@ -1,177 +1,266 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_flash_loops.c - the loop forms of joined products (codegen/loop.h), one for each part.
+/* cuda_flash_loops.c - the loop form of joined products (codegen/loop.h).
  *
- * In: parts with classes. Out: what the launch does of each, over the part's own axes: 128 rows of
- * a block, 16 of a warp, of which a thread has two; 128 columns at a time, of which it has two
- * neighbours of every 8. The forms have the same blocks, warps and lanes, and their loops over
- * columns are one loop of the text (cuda_flash.c): scores are made where the part behind them runs
- * over its elements, and what that one stores is the operand of the last part. A softmax that goes
- * once has no order of stages, so there is no form of that part. */
+ * In: parts with classes. Out: x->part[0].loops, over the axes of fc_flash: what cuda_flash.c
+ * writes. A block has 128 rows, a thread two of each 16 of a warp. It goes over the columns, 128 at
+ * a time, once for each stage of what reduces its rows, and once more for the last product; each
+ * time it makes the results of the first product, and of the code between, again. Of 8 columns a
+ * thread has two neighbours. A softmax that may be regrouped takes both stages and the product in
+ * one walk.
+ *
+ * Where a mask hides a tile accumulators take what all its elements are, or nothing. */
 #include "codegen/cuda/cuda_flash_text.h"
 
-enum { SIDE = FC_FLASH_SIDE };
+enum { SIDE = FC_FLASH_SIDE, ELEMENTS = FC_PHASE_ELEMENTS, RESULTS = FC_PHASE_RESULTS };
 
-static fc_loop *open(fc_cuda_gen *g, fc_loop_kind kind, unsigned axis, uint32_t step,
+static fc_loop *open(fc_flash_gen *x, fc_loop_kind kind, unsigned axis, uint32_t step,
                      uint32_t count) {
-    fc_loop *l = fc_loops_open(&g->loops, kind, axis, axis + 1, step);
+    fc_loop *l = fc_loops_open(fc_flash_form(x), kind, axis, axis + 1, step);
     l->count = count;
     return l;
 }
 
-static void leaf(fc_cuda_gen *g, fc_loop_kind kind, unsigned phase) {
-    fc_loops_leaf(&g->loops, kind, phase);
+static void close(fc_flash_gen *x, unsigned n) {
+    fc_loops_close(fc_flash_form(x), n);
 }
 
-static void close_to(fc_cuda_gen *g, uint32_t depth) {
-    fc_loops_close(&g->loops, g->loops.depth - depth);
+static fc_loop *leaf(fc_flash_gen *x, unsigned part, fc_loop_kind kind, unsigned phase) {
+    fc_loop *l = fc_loops_leaf(fc_flash_form(x), kind, phase);
+    l->part = (uint8_t)part;
+    return l;
 }
 
-/* Blocks. */
-static void tiles(const fc_flash_gen *x, fc_cuda_gen *g, uint32_t part) {
-    for (uint32_t a = 0; a + 1 < x->f.rank; a++)
-        if (a != x->row) open(g, FC_LOOP_GRID, x->f.axis[part][a], 1, 1);
-    open(g, FC_LOOP_GRID, x->f.axis[part][x->row], SIDE, 1);
+static void join(fc_flash_gen *x, unsigned stage, fc_loop_kind over) {
+    leaf(x, 1, FC_LEAF_JOIN, stage)->over = (uint8_t)over;
 }
 
-/* Rows of a thread. */
-static void rows(const fc_flash_gen *x, fc_cuda_gen *g, uint32_t part) {
-    const unsigned row = x->f.axis[part][x->row];
-    open(g, FC_LOOP_WARP, row, 16, SIDE / 16);
-    open(g, FC_LOOP_UNROLL, row, 8, 2);
-    open(g, FC_LOOP_LANE, row, 1, 8);
+static void case_of(fc_flash_gen *x, fc_loop_way way) {
+    fc_loop *l = open(x, FC_LOOP_CASE, fc_flash_column(x), 1, 1);
+    l->way = (uint8_t)way;
+    l->part = 1;
 }
 
-/* Columns of a thread, of so many. */
-static void columns(fc_cuda_gen *g, unsigned axis, unsigned of) {
-    open(g, FC_LOOP_UNROLL, axis, 8, of / 8);
-    open(g, FC_LOOP_LANE, axis, 2, 4);
-    open(g, FC_LOOP_UNROLL, axis, 1, 2);
-}
+/* ---- operands, and what is passed on --------------------------------------------------------- */
 
-static void operand(const fc_flash_gen *x, fc_cuda_gen *g, unsigned set, bool left,
-                    uint32_t elements) {
+static void operand(fc_flash_gen *x, enum fc_flash_set set, unsigned along, unsigned lanes,
+                    unsigned elements) {
+    const unsigned part = set < FC_FLASH_RIGHT ? 0 : x->f.n - 1;
+    const bool left = set == FC_FLASH_ROWS || set == FC_FLASH_WEIGHTS, streams = !left;
     fc_loops_buffer(
-        &g->loops,
+        fc_flash_form(x),
         (fc_stage_buffer){.set = (uint8_t)set,
-                          .space = FC_SPACE_SHARED,
+                          .space = set == FC_FLASH_WEIGHTS ? FC_SPACE_REGISTERS : FC_SPACE_SHARED,
                           .packed = true,
-                          .along = (uint8_t)g->np,
-                          .access = left == g->cls->cuda.dot_swapped,
-                          .lanes = left || g == &x->part[0] ? SIDE : 64u * x->cls->cuda.flash_wide,
+                          .along = (uint8_t)along,
+                          .part = (uint8_t)part,
+                          .access = left == x->j->cls[part].cuda.dot_swapped,
+                          .lanes = lanes,
                           .elements = elements,
-                          .stages = left ? 0u : x->cls->cuda.dot_stages});
+                          .stages = streams ? x->cls->cuda.dot_stages : 0u});
 }
 
-/* Sums of `of` columns along k, by 16 at a time. */
-static void products(const fc_flash_gen *x, fc_cuda_gen *g, uint32_t part, unsigned across,
-                     unsigned of) {
-    open(g, FC_LOOP_WARP, x->f.axis[part][x->row], 16, SIDE / 16);
-    open(g, FC_LOOP_SERIAL, g->np, FC_CUDA_DEEP, 1);
-    open(g, FC_LOOP_UNROLL, across, 8, of / 8);
-    leaf(g, FC_LEAF_LANES, 0);
+static void buffers(fc_flash_gen *x) {
+    const unsigned deep = FC_FLASH_BLOCK * fc_flash_blocks_of_k(x->cls);
+    operand(x, FC_FLASH_ROWS, fc_flash_deep(x), SIDE, deep);
+    operand(x, FC_FLASH_COLUMNS, fc_flash_deep(x), SIDE, deep);
+    operand(x, FC_FLASH_RIGHT, fc_flash_column(x), FC_FLASH_BLOCK * x->cls->cuda.flash_wide, SIDE);
+    operand(x, FC_FLASH_WEIGHTS, fc_flash_column(x), SIDE, SIDE / x->cls->cuda.flash_turns);
+    for (unsigned part = 0; part + 1 < x->f.n; part++)
+        fc_loops_buffer(fc_flash_form(x),
+                        (fc_stage_buffer){.set = (uint8_t)(FC_FLASH_PASSED + part),
+                                          .space = FC_SPACE_REGISTERS,
+                                          .passed = true,
+                                          .along = (uint8_t)fc_flash_column(x),
+                                          .part = (uint8_t)part,
+                                          .access = x->j->kernel[part]->stores.at[0].access,
+                                          .lanes = SIDE,
+                                          .elements = SIDE / x->cls->cuda.flash_turns});
 }
 
-static void first(const fc_flash_gen *x, fc_cuda_gen *g) {
-    const unsigned across = g->cls->cuda.dot_across, each = SIDE / x->cls->cuda.flash_turns,
-                   deep = 64u * fc_flash_blocks_of_k(x->cls);
-    operand(x, g, 0, true, deep);
-    operand(x, g, 0, false, deep);
-    tiles(x, g, 0);
-    open(g, FC_LOOP_SERIAL, across, SIDE, 1);
-    if (x->cls->cuda.flash_turns > 1) open(g, FC_LOOP_SERIAL, across, each, 1);
-    const uint32_t depth = g->loops.depth;
-    leaf(g, FC_LEAF_CLEAR, 0);
-    open(g, FC_LOOP_SERIAL, g->np, FC_DOT_CHUNK16, 1);
-    open(g, FC_LOOP_SERIAL, g->np, deep, 1)->way = FC_LOOP_CARRY;
-    leaf(g, FC_LEAF_FILL, 0);
-    products(x, g, 0, across, each);
-    close_to(g, depth + 1);
-    leaf(g, FC_LEAF_PUSH, 0);
-    close_to(g, depth);
-    leaf(g, FC_LEAF_FOLD, 0);
-    rows(x, g, 0);
-    columns(g, across, each);
-    leaf(g, FC_LEAF_FINISH, 0);
-    leaf(g, FC_LEAF_ROW, FC_PHASE_RESULTS);
-    leaf(g, FC_LEAF_STORE, FC_PHASE_RESULTS);
+/* ---- elements -------------------------------------------------------------------------------- */
+
+/* Columns of a thread, of so many; neighbours of which become one register, or one by one. */
+static void columns(fc_flash_gen *x, unsigned axis, unsigned of, bool pairs) {
+    open(x, FC_LOOP_UNROLL, axis, 8, of / 8);
+    open(x, FC_LOOP_LANE, axis, 2, 4);
+    if (pairs)
+        open(x, FC_LOOP_VECTOR, axis, 2, 1);
+    else
+        open(x, FC_LOOP_UNROLL, axis, 1, 2);
 }
 
-static bool in_order(const fc_kernel *k, unsigned stage) {
-    for (size_t r = 0; r < k->reductions.len; r++)
-        if (k->reductions.at[r].stage == stage && !fc_cuda_any_order(&k->reductions.at[r]))
-            return true;
-    return false;
+static void tile_columns(fc_flash_gen *x, bool pairs) {
+    columns(x, fc_flash_column(x), SIDE / x->cls->cuda.flash_turns, pairs);
 }
 
-/* A walk of what reduces rows. */
-static void stage(fc_cuda_gen *g, unsigned s) {
-    const uint32_t depth = g->loops.depth;
-    const bool tree = in_order(g->k, s);
-    leaf(g, FC_LEAF_ROW, s);
-    if (tree) {
-        leaf(g, FC_LEAF_CLEAR, s);
-        open(g, FC_LOOP_SERIAL, g->np, FC_CHUNK, 1);
+/* Elements of the middle part: its stages take them, or they are the next operand. */
+static void elements(fc_flash_gen *x, unsigned phase) {
+    tile_columns(x, phase == ELEMENTS);
+    if (x->f.n == 3) leaf(x, 1, FC_LEAF_POINT, phase);
+    if (x->f.n == 3) leaf(x, 1, phase == ELEMENTS ? FC_LEAF_STORE : FC_LEAF_STEP, phase);
+    if (phase == ELEMENTS) leaf(x, x->f.n - 1, FC_LEAF_FILL, FC_FLASH_WEIGHTS);
+    close(x, 3);
+}
+
+/* In two texts if there is a mask: tiles of which nothing is hidden need not look at it. */
+static void masked_elements(fc_flash_gen *x, unsigned phase) {
+    for (unsigned way = FC_LOOP_SHOWN; x->mask.n && way;
+         way = way == FC_LOOP_REST ? 0 : FC_LOOP_REST) {
+        case_of(x, way);
+        elements(x, phase);
+        close(x, 1);
     }
-    leaf(g, FC_LEAF_START, s);
-    fc_loop *n = open(g, FC_LOOP_SERIAL, g->np, SIDE, 1);
-    n->way = FC_LOOP_CARRY;
-    n->phase = (uint8_t)s;
-    columns(g, g->np, SIDE);
-    leaf(g, FC_LEAF_POINT, s);
-    leaf(g, FC_LEAF_STEP, s);
-    close_to(g, depth + tree);
-    if (tree) fc_loops_leaf(&g->loops, FC_LEAF_JOIN, s)->over = FC_LOOP_UNROLL;
-    fc_loops_leaf(&g->loops, FC_LEAF_JOIN, s)->over = FC_LOOP_LANE;
-    if (tree) {
-        leaf(g, FC_LEAF_PUSH, s);
-        close_to(g, depth);
-        leaf(g, FC_LEAF_FOLD, s);
+    if (!x->mask.n) elements(x, phase);
+    if (phase != ELEMENTS || !x->forms.divides) return;
+    case_of(x, FC_LOOP_FAR);
+    elements(x, phase);
+    close(x, 1);
+}
+
+/* The first product of the columns of a turn, and its kernel's code. */
+static void scores(fc_flash_gen *x) {
+    open(x, FC_LOOP_UNROLL, fc_flash_deep(x), FC_CUDA_DEEP, x->cls->cuda.flash_deep)->way =
+        FC_LOOP_CARRY;
+    leaf(x, 0, FC_LEAF_LANES, 0);
+    close(x, 1);
+    tile_columns(x, true);
+    leaf(x, 0, FC_LEAF_FINISH, 0);
+    leaf(x, 0, FC_LEAF_ROW, RESULTS);
+    leaf(x, 0, FC_LEAF_STORE, RESULTS);
+    close(x, 3);
+}
+
+/* ---- walks over the columns ------------------------------------------------------------------ */
+
+/* By chunks of the tree, if the order is one of those, and tiles. */
+static void begin_walk(fc_flash_gen *x, unsigned part, unsigned stage, uint32_t chunk) {
+    if (chunk) open(x, FC_LOOP_SERIAL, fc_flash_column(x), chunk, 1);
+    fc_loop *l = open(x, FC_LOOP_SERIAL, fc_flash_column(x), SIDE, 1);
+    l->way = FC_LOOP_CARRY;
+    l->part = (uint8_t)part;
+    l->phase = (uint8_t)stage;
+}
+
+static void begin_turns(fc_flash_gen *x, fc_loop_kind kind) {
+    const unsigned turns = x->cls->cuda.flash_turns;
+    open(x, kind, fc_flash_column(x), SIDE / turns, turns);
+}
+
+static void close_to(fc_flash_gen *x, uint32_t depth) {
+    close(x, fc_flash_form(x)->depth - depth);
+}
+
+static void stage(fc_flash_gen *x, unsigned s) {
+    const uint32_t depth = fc_flash_form(x)->depth;
+    const bool tree = fc_flash_has(x, s, true);
+    leaf(x, 1, FC_LEAF_ROW, s);
+    leaf(x, 1, FC_LEAF_START, s);
+    if (tree) leaf(x, 1, FC_LEAF_CLEAR, s);
+    begin_walk(x, 1, s, tree ? FC_CHUNK : 0);
+    const uint32_t walk = fc_flash_form(x)->depth;
+    if (x->mask.n) {
+        case_of(x, FC_LOOP_HIDDEN);
+        leaf(x, 1, FC_LEAF_LANES, s);
+        close(x, 1);
+        case_of(x, FC_LOOP_REST);
     }
-    leaf(g, FC_LEAF_FINISH, s);
+    leaf(x, 0, FC_LEAF_FILL, FC_FLASH_COLUMNS);
+    begin_turns(x, tree ? FC_LOOP_UNROLL : FC_LOOP_SERIAL);
+    scores(x);
+    masked_elements(x, s);
+    close_to(x, walk);
+    if (tree) {
+        open(x, FC_LOOP_LAST, fc_flash_column(x), 1, 1)->part = 1;
+        join(x, s, FC_LOOP_UNROLL);
+        join(x, s, FC_LOOP_LANE);
+        leaf(x, 1, FC_LEAF_PUSH, s);
+        leaf(x, 1, FC_LEAF_START, s);
+    }
+    close_to(x, depth);
+    if (tree) leaf(x, 1, FC_LEAF_FOLD, s);
+    if (fc_flash_has(x, s, false)) join(x, s, FC_LOOP_LANE);
+    leaf(x, 1, FC_LEAF_FINISH, s);
 }
 
-static void between(const fc_flash_gen *x, fc_cuda_gen *g) {
-    tiles(x, g, 1);
-    rows(x, g, 1);
-    for (unsigned s = 0; s < g->k->nstages; s++) stage(g, s);
-    leaf(g, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
-    open(g, FC_LOOP_SERIAL, g->np, SIDE, 1);
-    columns(g, g->np, SIDE);
-    leaf(g, FC_LEAF_POINT, FC_PHASE_ELEMENTS);
-    leaf(g, FC_LEAF_STORE, FC_PHASE_ELEMENTS);
+/* What the last product multiplies by: of tiles that are hidden, known. */
+static void weights(fc_flash_gen *x) {
+    if (x->mask.n && !x->passes) {
+        case_of(x, FC_LOOP_HIDDEN);
+        elements(x, ELEMENTS);
+        close(x, 1);
+        case_of(x, FC_LOOP_REST);
+    }
+    scores(x);
+    if (x->cls->cuda.flash_once) {
+        masked_elements(x, 0);
+        join(x, 0, FC_LOOP_LANE);
+        leaf(x, 1, FC_LEAF_RESCALE, 0);
+        elements(x, 1);
+        elements(x, ELEMENTS);
+    } else {
+        masked_elements(x, ELEMENTS);
+    }
+    if (x->mask.n && !x->passes) close(x, 1);
 }
 
-static void last(const fc_flash_gen *x, fc_cuda_gen *g) {
-    const uint32_t part = x->f.n - 1;
-    const unsigned across = x->f.across, wide = 64u * x->cls->cuda.flash_wide;
-    operand(x, g, 0, false, SIDE);
-    tiles(x, g, part);
-    open(g, FC_LOOP_GRID, across, wide, 1);
-    const uint32_t depth = g->loops.depth;
-    leaf(g, FC_LEAF_CLEAR, 0);
-    open(g, FC_LOOP_SERIAL, g->np, FC_DOT_CHUNK16, 1);
-    open(g, FC_LOOP_SERIAL, g->np, SIDE, 1)->way = FC_LOOP_CARRY;
-    leaf(g, FC_LEAF_FILL, 0);
-    products(x, g, part, across, wide);
-    close_to(g, depth + 1);
-    leaf(g, FC_LEAF_PUSH, 0);
-    close_to(g, depth);
-    leaf(g, FC_LEAF_FOLD, 0);
-    rows(x, g, part);
-    columns(g, across, wide);
-    leaf(g, FC_LEAF_FINISH, 0);
-    leaf(g, FC_LEAF_ROW, FC_PHASE_RESULTS);
-    leaf(g, FC_LEAF_STORE, FC_PHASE_RESULTS);
+static void last_walk(fc_flash_gen *x) {
+    const unsigned last = x->f.n - 1, each = SIDE / x->cls->cuda.flash_turns;
+    const bool once = x->cls->cuda.flash_once;
+    const uint32_t depth = fc_flash_form(x)->depth;
+    leaf(x, last, FC_LEAF_CLEAR, 0);
+    for (unsigned s = 0; once && s < 2; s++) leaf(x, 1, FC_LEAF_START, s);
+    begin_walk(x, last, 0, once ? 0 : FC_DOT_CHUNK16);
+    const uint32_t walk = fc_flash_form(x)->depth;
+    if (x->passes) case_of(x, FC_LOOP_SEEN);
+    leaf(x, 0, FC_LEAF_FILL, FC_FLASH_COLUMNS);
+    leaf(x, last, FC_LEAF_FILL, FC_FLASH_RIGHT);
+    begin_turns(x, FC_LOOP_SERIAL);
+    weights(x);
+    open(x, FC_LOOP_UNROLL, fc_flash_column(x), FC_CUDA_DEEP, each / FC_CUDA_DEEP);
+    leaf(x, last, FC_LEAF_LANES, 0);
+    close_to(x, walk);
+    if (!once) {
+        open(x, FC_LOOP_LAST, fc_flash_column(x), 1, 1)->part = (uint8_t)last;
+        leaf(x, last, FC_LEAF_PUSH, 0);
+    }
+    close_to(x, depth);
+    if (once) {
+        join(x, 1, FC_LOOP_LANE);
+        leaf(x, 1, FC_LEAF_FINISH, 1);
+        leaf(x, 1, FC_LEAF_RESCALE, 1);
+    } else {
+        leaf(x, last, FC_LEAF_FOLD, 0);
+    }
+}
+
+static void launch(fc_flash_gen *x) {
+    const unsigned row = fc_flash_row(x), last = x->f.n - 1,
+                   wide = FC_FLASH_BLOCK * x->cls->cuda.flash_wide;
+    buffers(x);
+    if (row) open(x, FC_LOOP_GRID, 0, 1, 1)->end = (uint8_t)row;
+    open(x, FC_LOOP_GRID, row, SIDE, 1);
+    open(x, FC_LOOP_GRID, fc_flash_wide(x), wide, 1);
+    leaf(x, 0, FC_LEAF_FILL, FC_FLASH_ROWS);
+    open(x, FC_LOOP_WARP, row, 16, SIDE / 16);
+    open(x, FC_LOOP_UNROLL, row, 8, 2);
+    open(x, FC_LOOP_LANE, row, 1, 8);
+    for (unsigned s = 0; s + 1 < fc_flash_walks(x); s++) stage(x, s);
+    last_walk(x);
+    columns(x, fc_flash_wide(x), wide, false);
+    leaf(x, last, FC_LEAF_FINISH, 0);
+    leaf(x, last, FC_LEAF_ROW, RESULTS);
+    leaf(x, last, FC_LEAF_STORE, RESULTS);
 }
 
 fusec_status fc_flash_loops(fc_flash_gen *x, fc_error *e) {
-    for (uint32_t i = 0; i < x->f.n; i++) {
-        fc_cuda_gen *g = &x->part[i];
-        if (i && i + 1 < x->f.n && x->cls->cuda.flash_once) continue;
-        (i == 0 ? first : i + 1 < x->f.n ? between : last)(x, g);
-        if (g->loops.oom) return fc_oom(e);
-        FC_TRY(fc_loops_verify(&g->loops, g->k, g->cls, e));
-        fc_loops_print(&g->loops, "// ", g->t.out);
-    }
+    fc_loops *l = fc_flash_form(x);
+    for (uint32_t part = 0; part < x->f.n; part++)
+        for (uint32_t a = 0; a < x->f.rank + 2; a++)
+            if (x->f.axis[part][a] != FC_FLASH_NONE) x->form_axis[part][x->f.axis[part][a]] = a;
+    l->axis = (const uint32_t(*)[FC_MAX_AXES])x->form_axis;
+    launch(x);
+    if (l->oom) return fc_oom(e);
+    FC_TRY(fc_loops_verify_parts(l, x->j->kernel, x->j->cls, x->f.n, e));
+    fc_loops_print(l, "// ", x->part[0].t.out);
     return FUSEC_OK;
 }

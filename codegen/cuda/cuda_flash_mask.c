@@ -79,9 +79,9 @@ static void index_span(fc_flash_gen *x, fc_cuda_gen *g, fc_val v, uint32_t a) {
         fc_cuda_indent(&g->t);
         fc_str_printf(out, "s%u = fc_span_add(s%u, fc_span_mul(fc_between(p.w[%u], p.w[%u]), ",
                       (unsigned)v, (unsigned)v, word + 1 + axis, word + 1 + axis);
-        if (axis == x->f.axis[1][x->row])
+        if (axis == x->f.axis[1][fc_flash_row(x)])
             fc_str_add(out, "rows");
-        else if (axis == x->f.axis[1][x->f.rank - 1])
+        else if (axis == x->f.axis[1][fc_flash_column(x)])
             fc_str_add(out, "along");
         else
             fc_str_printf(out, "fc_between(i%u, i%u)", (unsigned)axis, (unsigned)axis);
@@ -285,7 +285,8 @@ void fc_flash_mask_functions(fc_flash_gen *x) {
         fc_flash_left(x, FC_FLASH_HIDDEN, "hidden_left");
 }
 
-/* ---- walks ----------------------------------------------------------------------------------- */
+/* ---- hidden tiles
+ * ----------------------------------------------------------------------------------- */
 
 /* All elements of a row are one value, so it is made once, and the largest of them is found in one
  * step. */
@@ -308,10 +309,6 @@ static void step(fc_flash_gen *x, unsigned r) {
 
 void fc_flash_hide_stage(fc_flash_gen *x, unsigned stage) {
     const fc_kernel *k = x->j->kernel[1];
-    if (!x->mask.n) return;
-    fc_cuda_line(fc_flash_frame(x), "const bool whole = shown(at);");
-    fc_cuda_line(fc_flash_frame(x), "if (hidden(at)) {");
     for (unsigned r = 0; r < k->reductions.len; r++)
         if (k->reductions.at[r].stage == stage) step(x, r);
-    fc_cuda_line(fc_flash_frame(x), "} else {");
 }

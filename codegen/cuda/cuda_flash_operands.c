@@ -60,8 +60,8 @@ static fc_val operand(fc_flash_gen *x, const side *s) {
 
 /* Indices of the axes that the operand stands along: rows of the other one, columns. */
 static void set_others(fc_flash_gen *x, fc_cuda_gen *g, const side *s) {
-    const uint32_t own[3] = {x->f.axis[s->part][x->row], x->f.axis[s->part][x->f.rank - 1],
-                             s->part ? x->f.across : g->np};
+    const uint32_t own[3] = {x->f.axis[s->part][fc_flash_row(x)],
+                             x->f.axis[s->part][fc_flash_column(x)], s->part ? x->f.across : g->np};
     for (int i = 0; i < 3; i++)
         if (own[i] != s->line && own[i] != s->along) fc_flash_index(g, own[i], "0");
 }

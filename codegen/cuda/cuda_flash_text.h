@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_flash_text.h - between cuda_flash.c, the frame of joined products, cuda_flash_operands.c,
- * what comes to shared memory, cuda_flash_elements.c, what their kernels do with single elements,
- * and cuda_flash_mask.c, what is done where a mask hides a tile. */
+/* cuda_flash_text.h - between cuda_flash_loops.c, the form of joined products, cuda_flash.c, which
+ * writes it, cuda_flash_products.c, what tensor cores do, cuda_flash_operands.c, what comes to
+ * shared memory, cuda_flash_elements.c, what their kernels do with single elements, and
+ * cuda_flash_mask.c, what is done where a mask hides a tile. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_FLASH_TEXT_H
 #define FUSEC_CODEGEN_CUDA_CUDA_FLASH_TEXT_H
 
@@ -27,14 +28,29 @@ typedef struct fc_flash_gen {
     const fc_joined *j;
     const fc_class *cls; /* of the first part */
     fc_flash f;
-    uint32_t row; /* which axis of what is passed on its rows are along */
-    uint32_t now; /* the part whose text is under way */
+    uint32_t form_axis[FC_MOST_JOINED][FC_MAX_AXES]; /* of each part's own, the launch's */
+    uint32_t now;                                    /* the part whose text is under way */
     fc_cuda_gen part[FC_FLASH_PARTS];
     fc_flash_forms forms;
     fc_mask mask;        /* n is 0: none, or it is not looked at */
     fc_kernel masked[2]; /* part 1 with its code, hidden and shown; all else is borrowed */
     bool passes;         /* hidden tiles need no second product */
+    /* while the form is written: */
+    const fc_loop *walk; /* the loop over tiles of columns, */
+    uint32_t chunk;      /* and that over chunks around it */
+    uint8_t way;         /* of the innermost case */
+    bool ends;           /* where a chunk does */
 } fc_flash_gen;
+
+/* Sets of stage buffers: the left operand of the first product, which stays; what comes with each
+ * tile; what is made in registers. */
+enum fc_flash_set {
+    FC_FLASH_ROWS,
+    FC_FLASH_COLUMNS,
+    FC_FLASH_RIGHT,
+    FC_FLASH_WEIGHTS,
+    FC_FLASH_PASSED /* by the first part, by the next */
+};
 
 /* The generator of a part, at the depth that the text has. */
 fc_cuda_gen *fc_flash_part(fc_flash_gen *x, uint32_t part);
@@ -51,14 +67,47 @@ static inline uint32_t fc_flash_part_of(uint32_t part) {
 static inline uint32_t fc_flash_axis(const fc_flash_gen *x, uint32_t part, uint32_t axis) {
     return x->f.axis[fc_flash_part_of(part)][axis];
 }
+static inline fc_loops *fc_flash_form(fc_flash_gen *x) {
+    return &x->part[0].loops;
+}
+/* Axes of the launch, behind those of batches. */
+static inline unsigned fc_flash_row(const fc_flash_gen *x) {
+    return x->f.rank - 2;
+}
+static inline unsigned fc_flash_column(const fc_flash_gen *x) {
+    return x->f.rank - 1;
+}
+static inline unsigned fc_flash_deep(const fc_flash_gen *x) {
+    return x->f.rank;
+}
+static inline unsigned fc_flash_wide(const fc_flash_gen *x) {
+    return x->f.rank + 1;
+}
 /* How often a block goes over the columns: for each stage of reductions, and once more. */
 static inline unsigned fc_flash_walks(const fc_flash_gen *x) {
     return x->f.n == 3 && !x->cls->cuda.flash_once ? x->j->kernel[1]->nstages + 1 : 1;
 }
-/* cuda_flash_loops.c: builds, verifies and prints the loop form of each part. */
+/* Whether a stage has reductions that take their elements in the order of the tree, or others. */
+static inline bool fc_flash_in_order(const fc_flash_gen *x, unsigned r) {
+    return !fc_cuda_any_order(&x->j->kernel[1]->reductions.at[r]);
+}
+static inline bool fc_flash_has(const fc_flash_gen *x, unsigned stage, bool in_order) {
+    const fc_kernel *k = x->j->kernel[1];
+    for (unsigned r = 0; r < k->reductions.len; r++)
+        if (k->reductions.at[r].stage == stage && fc_flash_in_order(x, r) == in_order) return true;
+    return false;
+}
+/* cuda_flash_loops.c: builds, verifies and prints the loop form. */
 fusec_status fc_flash_loops(fc_flash_gen *x, fc_error *e);
 /* cuda_flash_operands.c: the rows of a tile, and bring(). */
 void fc_flash_bring(fc_flash_gen *x);
+
+/* cuda_flash_products.c: the functions of tensor cores; products of a tile's columns; of them and
+ * what has come with them; a chunk of the latter is complete. */
+void fc_flash_instructions(fc_flash_gen *x);
+void fc_flash_first_product(fc_flash_gen *x, unsigned steps);
+void fc_flash_last_product(fc_flash_gen *x, unsigned steps);
+void fc_flash_join_levels(fc_flash_gen *x);
 
 /* Opens what a part has in a scope: its arguments, scalars, indices of batches. `row` and `column`
  * (of what is passed on): expressions; NULL: the caller sets that index. */
@@ -83,7 +132,7 @@ void fc_flash_left(fc_flash_gen *x, uint32_t part, const char *name);
 fusec_status fc_flash_open_mask(fc_flash_gen *x, fc_str *out, uint8_t *had, fc_error *e);
 void fc_flash_close_mask(fc_flash_gen *x);
 void fc_flash_mask_functions(fc_flash_gen *x);
-/* A hidden tile of a stage of the reductions; the other branch stays open. */
+/* What a stage of the reductions takes of a hidden tile. */
 void fc_flash_hide_stage(fc_flash_gen *x, unsigned stage);
 
 /* Fills x->forms. */

@@ -20,6 +20,10 @@ template <typename R> FC_INLINE R fc_flash_meet(const R &a) {
     const R b = fc_join(a, fc_xor(a, 1));
     return fc_join(b, fc_xor(b, 2));
 }
+FC_INLINE float fc_flash_sum(float a) {
+    a += __shfl_xor_sync(~0u, a, 1);
+    return a + __shfl_xor_sync(~0u, a, 2);
+}
 /* 128 lanes of each row, pairwise, neighbours first */
 template <typename R> FC_INLINE void fc_flash_lanes(const R (&w)[64], R (&out)[2]) {
     R t[32];

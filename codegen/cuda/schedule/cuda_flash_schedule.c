@@ -16,7 +16,6 @@ typedef struct chosen {
     fc_joined *j;
     fc_flash f;
     fc_dot_axes first, last; /* operands of the products */
-    uint32_t row;            /* the axis of rows, of the arrays that are passed on */
     uint32_t align;
 } chosen;
 
@@ -57,18 +56,21 @@ static bool find_sides(chosen *x) {
     if (other[x->f.taken[j->n - 1]] || !fc_dot_stands(a, rows_of, columns) ||
         !fc_dot_stands(z, passed, x->f.across))
         return false;
-    for (x->row = x->f.rank - 1; x->row-- > 0;) {
-        const uint32_t first = own(x, 0, x->row), last = own(x, j->n - 1, x->row);
+    uint32_t row = x->f.rank - 1;
+    while (row-- > 0) {
+        const uint32_t first = own(x, 0, row), last = own(x, j->n - 1, row);
         if (!fc_dot_stands(a, rows_of, first) && fc_dot_stands(a, columns_of, first) &&
             fc_dot_stands(z, other, last))
             break;
     }
-    if (x->row == UINT32_MAX) return false;
+    if (row == UINT32_MAX) return false;
+    fc_flash_set_rows(&x->f, row);
+    row = x->f.rank - 2;
     j->cls[0].cuda.dot_swapped = swapped;
-    j->cls[0].cuda.dot_axis = (uint16_t)own(x, 0, x->row);
+    j->cls[0].cuda.dot_axis = (uint16_t)own(x, 0, row);
     j->cls[0].cuda.dot_across = (uint16_t)columns;
     j->cls[j->n - 1].cuda.dot_swapped = turned;
-    j->cls[j->n - 1].cuda.dot_axis = (uint16_t)own(x, j->n - 1, x->row);
+    j->cls[j->n - 1].cuda.dot_axis = (uint16_t)own(x, j->n - 1, row);
     j->cls[j->n - 1].cuda.dot_across = (uint16_t)x->f.across;
     return true;
 }
@@ -175,9 +177,9 @@ fusec_status fc_cuda_join_flash(const fc_machine *m, uint32_t mode, uint32_t ali
     if (!find_sides(&x) || !choose_texts(m, mode, &x)) return FUSEC_OK;
     FC_TRY(choose_mask(mode, &x, arena, e));
     for (uint32_t i = 0; i < j->n; i++) j->cls[i].wide = wide;
-    int64_t tiles = fc_ceil_div(extent(&x, x.row), FC_FLASH_SIDE);
-    for (uint32_t a = 0; a + 1 < x.f.rank; a++)
-        if (a != x.row && !fc_mul_ok(tiles, extent(&x, a), &tiles)) return FUSEC_OK;
+    int64_t tiles = fc_ceil_div(extent(&x, x.f.rank - 2), FC_FLASH_SIDE);
+    for (uint32_t a = 0; a + 2 < x.f.rank; a++)
+        if (!fc_mul_ok(tiles, extent(&x, a), &tiles)) return FUSEC_OK;
     if (tiles * SHARE_OF_SMS < m->sm_count || tiles > INT32_MAX) return FUSEC_OK;
     launch_of(m, &x, tiles, l);
     if (j->n == 3 && !j->cls[0].cuda.flash_once) j->times[0] = j->kernel[1]->nstages + 1;
