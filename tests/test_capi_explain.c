@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_capi_explain.c - plans, sources and times through the public functions. */
+#include <stddef.h>
+
 #include "tests/support/capi.h"
 #include "tests/support/test.h"
 
-static fusec_program *softmax(fusec_context *ctx) {
+static fusec_program *softmax_with(fusec_context *ctx, unsigned flags) {
     fusec_graph *g = NULL;
     fusec_program *p = NULL;
     const int last = -1;
@@ -12,9 +14,13 @@ static fusec_program *softmax(fusec_context *ctx) {
     fusec_value x = fusec_input(g, "x", FUSEC_F32, 2, n);
     fusec_value e = fusec_exp(fusec_sub(x, fusec_max(x, 1, &last, 1)));
     fusec_output(g, "y", fusec_div(e, fusec_sum(e, 1, &last, 1)));
-    FC_EXPECT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_compile_with(g, flags, &p), fusec_message(ctx));
     fusec_graph_free(g);
     return p;
+}
+
+static fusec_program *softmax(fusec_context *ctx) {
+    return softmax_with(ctx, 0);
 }
 
 static int count(const char *text, const char *word) {
@@ -71,6 +77,122 @@ FC_TEST(capi_explain, a_program) {
     FC_EXPECT_EQ_I64(fusec_times(p, 1, &in, 1, &out, seconds, 0), FUSEC_INVALID);
     FC_EXPECT_EQ_I64(fusec_times(p, 1, &in, 1, &out, NULL, 4), FUSEC_INVALID);
     fusec_text_free(NULL, NULL);
+    fusec_program_free(p);
+    fusec_context_free(ctx);
+}
+
+static void expect_text(fusec_context *ctx, fusec_program *p, const fusec_explain_options *o,
+                        const char *words) {
+    char *text = NULL;
+    FC_ASSERT_OK_TEXT(fusec_explain_with(p, o, &text), fusec_message(NULL));
+    FC_EXPECT_CONTAINS(text, words);
+    fusec_text_free(ctx, text);
+}
+
+FC_TEST(capi_explain, with_more_to_say) {
+    fusec_context *ctx = capi_device("interp");
+    fusec_program *p = softmax(ctx), *unfused = softmax_with(ctx, FUSEC_PROGRAM_UNFUSED);
+    const int64_t shape[2] = {8, 100};
+    static float x[800], y[800];
+    char *text = NULL;
+    const fusec_tensor in = {.data = x, .shape = shape, .rank = 2, .dtype = FUSEC_F32},
+                       out = {.data = y, .shape = shape, .rank = 2, .dtype = FUSEC_F32};
+    fusec_explain_options o = FUSEC_EXPLAIN_OPTIONS_INIT;
+    FC_ASSERT_TRUE(p && unfused);
+    FC_EXPECT_GE_I64(fusec_kernel_count(unfused), 5);
+    expect_text(ctx, p, NULL, "program(x: f32[n, m]) -> (y: f32[n, m])\n");
+    o.title = "the last layer";
+    o.unfused = unfused;
+    expect_text(ctx, p, &o, "the last layer\n");
+    expect_text(ctx, p, &o, "\nunfused   5 kernels");
+    o.ninputs = o.noutputs = 1;
+    o.inputs = &in;
+    o.outputs = &out;
+    expect_text(ctx, p, &o, " of traffic (4.0x)\n");
+    o.flags = FUSEC_EXPLAIN_TIMES;
+    expect_text(ctx, p, &o, "   measured        rate\n");
+    FC_EXPECT_TRUE(y[0] > 0.0099f && y[0] < 0.0101f); /* it ran */
+    o.flags = FUSEC_EXPLAIN_PLAIN;
+    expect_text(ctx, p, &o, "k0\tmax1, sum5, y\tinner\t");
+    o.flags = FUSEC_EXPLAIN_DOT;
+    expect_text(ctx, p, &o, "digraph");
+    o.flags = FUSEC_EXPLAIN_HTML;
+    o.text = "def f(x) =\n    softmax_of_it(x)\n";
+    expect_text(ctx, p, &o, "softmax_of_it(x)");
+    o.size = offsetof(fusec_explain_options, text); /* an older caller */
+    FC_ASSERT_OK_TEXT(fusec_explain_with(p, &o, &text), fusec_message(ctx));
+    FC_EXPECT_EQ_I64(count(text, "softmax_of_it"), 0);
+    fusec_text_free(ctx, text);
+    /* what is wrong */
+    FC_EXPECT_EQ_I64(fusec_explain(p, 1, &in, FUSEC_EXPLAIN_TIMES, &text), FUSEC_INVALID);
+    o.flags = FUSEC_EXPLAIN_PLAIN | FUSEC_EXPLAIN_DOT;
+    FC_EXPECT_EQ_I64(fusec_explain_with(p, &o, &text), FUSEC_INVALID);
+    o.flags = FUSEC_EXPLAIN_TIMES;
+    o.noutputs = 0;
+    FC_EXPECT_EQ_I64(fusec_explain_with(p, &o, &text), FUSEC_ARGUMENT_COUNT);
+    o.size = 4;
+    FC_EXPECT_EQ_I64(fusec_explain_with(p, &o, &text), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_explain_with(NULL, NULL, &text), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_explain_with(p, NULL, NULL), FUSEC_INVALID);
+    fusec_program_free(p);
+    fusec_program_free(unfused);
+    fusec_context_free(ctx);
+}
+
+FC_TEST(capi_explain, what_a_call_costs) {
+    fusec_context *ctx = capi_device("interp");
+    fusec_program *p = softmax(ctx);
+    const int64_t shape[2] = {8, 100};
+    const fusec_tensor in = {.shape = shape, .rank = 2, .dtype = FUSEC_F32};
+    fusec_cost c = FUSEC_COST_INIT, shorter = {.size = offsetof(fusec_cost, traffic), .traffic = 7};
+    FC_ASSERT_TRUE(p != NULL);
+    FC_ASSERT_OK_TEXT(fusec_cost_of(p, 1, &in, 0, &c), fusec_message(ctx));
+    FC_EXPECT_TRUE(c.written == 3200 && c.read >= 3200 && c.traffic == 6400 && c.predicted == 0);
+    FC_EXPECT_GE_I64(c.operations, 800 * 4);
+    FC_EXPECT_EQ_U64(fusec_compile_count(p), 0);
+    FC_ASSERT_OK_TEXT(fusec_cost_of(p, 1, &in, FUSEC_EXPLAIN_COMPILE, &shorter),
+                      fusec_message(ctx));
+    FC_EXPECT_EQ_U64(fusec_compile_count(p), 1);
+    FC_EXPECT_TRUE(shorter.written == 3200 && shorter.traffic == 7);
+    FC_EXPECT_EQ_I64(fusec_cost_of(p, 1, &in, FUSEC_EXPLAIN_JSON, &c), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_cost_of(p, 0, NULL, 0, &c), FUSEC_ARGUMENT_COUNT);
+    c.size = 0;
+    FC_EXPECT_EQ_I64(fusec_cost_of(p, 1, &in, 0, &c), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_cost_of(p, 1, &in, 0, NULL), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_cost_of(NULL, 1, &in, 0, &c), FUSEC_INVALID);
+    fusec_program_free(p);
+    fusec_context_free(ctx);
+}
+
+/* Plans and sources of a GPU on a machine without one. */
+FC_TEST(capi_explain, a_device_that_is_not_there) {
+    fusec_context *ctx = NULL;
+    fusec_program *p = NULL;
+    char *text = NULL;
+    const char *name = NULL, *notice = NULL;
+    const int64_t shape[2] = {8, 100};
+    static float x[800], y[800];
+    fusec_tensor in = {.data = x, .shape = shape, .rank = 2, .dtype = FUSEC_F32}, out = in;
+    fusec_cost c = FUSEC_COST_INIT;
+    out.data = y;
+    for (int i = 0; i < 4; i++) {
+        static const char *const wrong[] = {"sm_", "sm_9", "sm_90a", "sm_9000"};
+        FC_EXPECT_EQ_I64(capi_open(wrong[i], 0, &ctx), FUSEC_INVALID);
+    }
+    FC_ASSERT_OK_TEXT(capi_open("sm_90", 0, &ctx), fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(fusec_device(ctx, &name, &notice), fusec_message(ctx));
+    FC_EXPECT_STREQ(name, "sm_90");
+    p = softmax(ctx);
+    FC_ASSERT_TRUE(p != NULL);
+    FC_ASSERT_OK_TEXT(fusec_source(p, 0, 1, &in, &text), fusec_message(ctx));
+    FC_EXPECT_CONTAINS(text, "__global__");
+    fusec_text_free(ctx, text);
+    FC_ASSERT_OK_TEXT(fusec_explain(p, 1, &in, 0, &text), fusec_message(ctx));
+    FC_EXPECT_CONTAINS(text, "code for sm_90");
+    fusec_text_free(ctx, text);
+    FC_ASSERT_OK_TEXT(fusec_cost_of(p, 1, &in, 0, &c), fusec_message(ctx));
+    FC_EXPECT_TRUE(c.predicted > 0);
+    FC_EXPECT_TRUE(fusec_run(p, 1, &in, 1, &out) != FUSEC_OK);
     fusec_program_free(p);
     fusec_context_free(ctx);
 }

@@ -42,6 +42,28 @@ FC_TEST(capi_language, definitions_are_programs) {
     fusec_context_free(ctx);
 }
 
+FC_TEST(capi_language, sizes_of_a_definition_are_inputs) {
+    fusec_context *ctx = capi_device("interp");
+    fusec_module *m = NULL;
+    fusec_program *p = NULL;
+    FC_ASSERT_OK_TEXT(
+        fusec_parse(ctx, NULL, "def f(m: dim, x: f32[n]) -> f32[m] = arange(m)*1.0 + x[0]", &m),
+        fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(fusec_module_compile(m, NULL, FUSEC_PROGRAM_UNFUSED, &p), fusec_message(ctx));
+    FC_ASSERT_EQ_I64(fusec_input_count(p), 2);
+    FC_EXPECT_STREQ(fusec_input_name(p, 1), "m");
+    float x = 0.5f, y[3] = {0};
+    int64_t one = 1, three = 3;
+    const fusec_tensor in[2] = {{.data = &x, .shape = &one, .rank = 1, .dtype = FUSEC_F32},
+                                {.data = &three, .dtype = FUSEC_I64}},
+                       out = {.data = y, .shape = &three, .rank = 1, .dtype = FUSEC_F32};
+    FC_EXPECT_OK_TEXT(fusec_run(p, 2, in, 1, &out), fusec_message(ctx));
+    FC_EXPECT_TRUE(y[0] == 0.5f && y[2] == 2.5f);
+    fusec_program_free(p);
+    fusec_module_free(m);
+    fusec_context_free(ctx);
+}
+
 FC_TEST(capi_language, expressions_on_values) {
     fusec_context *ctx = NULL;
     fusec_graph *g = capi_start(NULL, &ctx);

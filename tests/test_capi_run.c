@@ -461,8 +461,46 @@ FC_TEST(capi_run, programs_that_can_not_be) {
     FC_EXPECT_EQ_I64(fusec_compile(g, &p), FUSEC_INVALID);
     FC_EXPECT_CONTAINS(fusec_message(ctx), "no outputs");
     fusec_output(g, "i", fusec_arange(g, fusec_sym(g, "n")));
-    FC_EXPECT_EQ_I64(fusec_compile(g, &p), FUSEC_UNKNOWN_DIM);
-    FC_EXPECT_CONTAINS(fusec_message(ctx), "length n");
+    CAPI_END();
+}
+
+/* Sizes that no array has are inputs behind the others. */
+FC_TEST(capi_run, sizes_as_inputs) {
+    CAPI_START();
+    fusec_program *p = NULL;
+    fusec_dim n = fusec_sym(g, "n"), m = fusec_sym(g, "m"), k = fusec_sym(g, "k");
+    fusec_value x = fusec_input(g, "x", FUSEC_I64, 1, &n);
+    fusec_output(g, "y", fusec_add(fusec_arange(g, m), fusec_dim_value(k)));
+    fusec_output(g, "z", x);
+    FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+    FC_ASSERT_EQ_I64(fusec_input_count(p), 3);
+    FC_EXPECT_STREQ(fusec_input_name(p, 0), "x");
+    FC_EXPECT_STREQ(fusec_input_name(p, 1), "m");
+    FC_EXPECT_STREQ(fusec_input_name(p, 2), "k");
+    FC_EXPECT_TRUE(fusec_input_name(p, 3) == NULL);
+    int64_t one = 7, y[4] = {0}, z = 0, sizes[2] = {3, 100}, shapes[2], length = 1;
+    fusec_tensor in[3] = {{.data = &one, .shape = &length, .rank = 1, .dtype = FUSEC_I64},
+                          {.data = &sizes[0], .dtype = FUSEC_I64},
+                          {.data = &sizes[1], .dtype = FUSEC_I64}};
+    for (int round = 0; round < 3; round++) { /* the same program with other sizes */
+        sizes[0] = 2 + round % 2;
+        sizes[1] = 100 + round;
+        FC_EXPECT_OK_TEXT(fusec_output_shapes(p, 3, in, shapes, 2), fusec_message(ctx));
+        FC_EXPECT_EQ_I64(shapes[0], sizes[0]);
+        const fusec_tensor out[2] = {{.data = y, .shape = sizes, .rank = 1, .dtype = FUSEC_I64},
+                                     {.data = &z, .shape = &length, .rank = 1, .dtype = FUSEC_I64}};
+        FC_EXPECT_OK_TEXT(fusec_run(p, 3, in, 2, out), fusec_message(ctx));
+        FC_EXPECT_TRUE(y[1] == 101 + round && y[sizes[0] - 1] == 99 + round + sizes[0] && z == 7);
+    }
+    sizes[0] = -1;
+    FC_EXPECT_EQ_I64(fusec_output_shapes(p, 3, in, shapes, 2), FUSEC_INPUT_SHAPE);
+    in[1].dtype = FUSEC_I32;
+    FC_EXPECT_EQ_I64(fusec_output_shapes(p, 3, in, shapes, 2), FUSEC_INVALID);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "m is a size");
+    FC_EXPECT_EQ_I64(fusec_output_shapes(p, 1, in, shapes, 2), FUSEC_ARGUMENT_COUNT);
+    fusec_cut *cut = NULL;
+    FC_EXPECT_EQ_I64(fusec_program_cut(p, "n", &cut), FUSEC_INVALID);
+    fusec_program_free(p);
     CAPI_END();
 }
 

@@ -89,6 +89,60 @@ static bool breaks_the_wall(const char *path, const char *name, size_t n) {
     return memchr(slash + 1, '/', n - (size_t)(slash + 1 - name)) && !to_schedule && !facts;
 }
 
+/* The command is a client of the C functions like others: for plans, sources, times and what a call
+ * costs it has <fusec/fusec.h>. What it needs besides, and which of its files; its own files,
+ * arrays of the host (frontend/io) and ir/ are free. docs/architecture.md has the reasons. */
+static const struct {
+    const char *header, *files;
+} of_the_command[] = {
+    {"codegen/llvm/schedule/llvm_schedule.h", "aot_code.c"},
+    {"frontend/capi/program.h", "job.h"},
+    {"frontend/explain/words.h", "command.h term.h"},
+    {"frontend/lang/compile.h", "externs.h job.h"},
+    {"frontend/lang/diag.h", "report.h"},
+    {"frontend/lang/files.h", "command.h"},
+    {"frontend/lang/fmt.h", "cmd_fmt.c"},
+    {"frontend/lang/parse.h", "job.h"},
+    {"frontend/lang/suggest.h", "options.c"},
+    {"passes/rewrite.h", "explain_pieces.c"},
+    {"runtime/aot/aot.h", "aot.h"},
+    {"runtime/bind.h", "job_data.c job_sizes.c made_kernels.c"},
+    {"runtime/compile/bytes.h", "emit.h"},
+    {"runtime/compile/dynlib.h", "b2nd.c codec.h"},
+    {"runtime/compile/helper.h", "aot_code.c aot_cuda.c emit.c main.c"},
+    {"runtime/compile/llvm_api.h", "cmd_devices.c"},
+    {"runtime/compile/llvm_compile.h", "aot.h"},
+    {"runtime/compile/nvrtc.h", "aot.c aot_cuda.c cmd_devices.c emit.c"},
+    {"runtime/context.h", "command.h"},
+    {"runtime/cpuinfo.h", "aot.c cmd_devices.c emit.c"},
+    {"runtime/cuda/driver.h", "cmd_devices.c"},
+    {"runtime/cut.h", "explain_pieces.c"},
+    {"runtime/mesh.h", "job_mesh.c"},
+    {"runtime/pack.h", "cmd_cache.c"},
+    {"runtime/partial.h", "split.c"},
+    {"runtime/thread.h", "progress.c"},
+    {"runtime/trace.h", "timeline.c"},
+};
+
+static bool is_word_of(const char *list, const char *word, size_t n) {
+    for (; *list; list += strcspn(list, " "), list += *list == ' ')
+        if (strcspn(list, " ") == n && !memcmp(list, word, n)) return true;
+    return false;
+}
+
+static bool is_free_for_command(const char *path, const char *name, size_t n) {
+    static const char cli[] = "frontend/cli/";
+    static const char *const free[] = {"frontend/cli/", "frontend/io/", "ir/"};
+    if (strncmp(path, cli, sizeof cli - 1)) return true;
+    for (size_t i = 0; i < FC_COUNT(free); i++)
+        if (!strncmp(name, free[i], strlen(free[i]))) return true;
+    for (size_t i = 0; i < FC_COUNT(of_the_command); i++)
+        if (strlen(of_the_command[i].header) == n && !memcmp(of_the_command[i].header, name, n))
+            return is_word_of(of_the_command[i].files, path + sizeof cli - 1,
+                              strlen(path + sizeof cli - 1));
+    return false;
+}
+
 /* ---- the rules: each gets a file's path from the root and its text, and reports through `report`
  * ---- */
 
@@ -109,6 +163,8 @@ static void check_include(const char *path, int line, const char *name, char clo
     } else if (breaks_the_wall(path, name, n)) {
         snprintf(what, sizeof what, "\"%.*s\" is behind the wall between schedules and text",
                  (int)n, name);
+    } else if (close == '"' && !is_free_for_command(path, name, n)) {
+        snprintf(what, sizeof what, "\"%.*s\" is not for this file of the command", (int)n, name);
     } else {
         return;
     }
@@ -223,6 +279,11 @@ FC_TEST(layers, the_rules_catch_breaches) {
         {"runtime/a.c", "snprintf(b, 3, \"\"); fc_str_printf(s, \"\"); _exit(1); printfx(1);", 0},
         {"runtime/a.c", "const char *quote = \"'\"; abort();", 1},
         {"frontend/cli/a.c", "exit(1);", 0},
+        {"frontend/cli/a.c",
+         "#include <fusec/fusec.h>\n#include \"frontend/cli/b.h\"\n#include \"ir/b.h\"\n", 0},
+        {"frontend/cli/cmd_explain.c", "#include \"frontend/explain/plan_view.h\"\n", 1},
+        {"frontend/cli/cmd_fmt.c", "#include \"frontend/lang/fmt.h\"\n", 0},
+        {"frontend/cli/fmt.c", "#include \"frontend/lang/fmt.h\"\n", 1},
     };
     for (size_t i = 0; i < FC_COUNT(samples); i++) {
         char text[256];

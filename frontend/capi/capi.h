@@ -63,6 +63,7 @@ struct fusec_context {
     fc_context *runtime;
     char *device_name, *cache_dir, *compiler, *llvm_path, *nvrtc_path, *packs,
         *cpu;             /* owned; the runtime's configuration points to them */
+    int offline;          /* a GPU of this compute capability that is not there; 0: none */
     pthread_mutex_t lock; /* of the device */
     fc_device *device;    /* NULL until it is needed */
     char *notice;
@@ -79,6 +80,8 @@ struct fusec_context {
     atomic_ullong stamps; /* handed out to graphs: tell values from those of before a reset */
 };
 
+/* With a configuration that is made already, which has to live as long. */
+fusec_status fc_context_over(const fc_config *config, fusec_context **out, fc_error *e);
 void fc_texts_free(fusec_context *c);
 fusec_status fc_open_device(fusec_context *c, fc_device **out, fc_error *e);
 

@@ -38,12 +38,22 @@ static fusec_status take_options(const fusec_options *from, fusec_options *o) {
     return FUSEC_OK;
 }
 
+/* "sm_90": 90; 0: the name of a device that is there. */
+static int architecture(const char *name) {
+    int cc = 0;
+    if (!name || strncmp(name, "sm_", 3)) return 0;
+    for (name += 3; *name >= '0' && *name <= '9' && cc < 1000; name++) cc = cc * 10 + (*name - '0');
+    return !*name && cc >= 50 && cc <= 199 ? cc : 0;
+}
+
 static fusec_status configure(fusec_context *c, const fusec_options *o, fc_config *config,
                               fc_error *e) {
     FC_TRY(fc_config_from_env(config, e));
-    FC_TRY(fc_device_name_check(o->device, e));
+    c->offline = architecture(o->device);
+    if (!c->offline) FC_TRY(fc_device_name_check(o->device, e));
     config->alloc = c->alloc;
-    if (o->device && !(config->device = c->device_name = fc_strdup(&c->alloc, o->device)))
+    if (o->device && !c->offline &&
+        !(config->device = c->device_name = fc_strdup(&c->alloc, o->device)))
         return fc_oom(e);
     if (o->cache_dir && !(config->cache_dir = c->cache_dir = fc_strdup(&c->alloc, o->cache_dir)))
         return fc_oom(e);
@@ -77,26 +87,38 @@ static fusec_status configure(fusec_context *c, const fusec_options *o, fc_confi
     return FUSEC_OK;
 }
 
-fusec_status fusec_context_new(const fusec_options *options, fusec_context **out) {
-    fusec_options o;
-    if (!out) return fc_report_text(FUSEC_INVALID, "fusec_context_new: the result pointer is NULL");
-    *out = NULL;
-    FC_TRY(take_options(options, &o));
-    fc_alloc alloc = o.alloc ? (fc_alloc){.fn = o.alloc, .user = o.alloc_user} : fc_libc_alloc;
-    fc_error e = {0};
-    fusec_context *c = fc_calloc(&alloc, 1, sizeof *c);
-    if (!c) {
-        fc_oom(&e);
-        return fc_report(&e);
-    }
-    c->alloc = alloc;
+static fusec_context *empty(const fc_alloc *alloc) {
+    fusec_context *c = fc_calloc(alloc, 1, sizeof *c);
+    if (!c) return NULL;
+    c->alloc = *alloc;
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->plans.lock, NULL);
     pthread_mutex_init(&c->lazy.lock, NULL);
     pthread_mutex_init(&c->texts_lock, NULL);
-    c->default_float = o.default_float ? (fusec_dtype)o.default_float : FUSEC_F32;
+    c->default_float = FUSEC_F32;
     atomic_init(&c->stamps, 0);
+    return c;
+}
+
+fusec_status fc_context_over(const fc_config *config, fusec_context **out, fc_error *e) {
+    fusec_context *c = empty(&config->alloc);
+    if (!c) return fc_oom(e);
+    if (!fc_context_new(config, &c->runtime, e)) return *out = c, FUSEC_OK;
+    fusec_context_free(c);
+    return e->code;
+}
+
+fusec_status fusec_context_new(const fusec_options *options, fusec_context **out) {
+    fusec_options o;
     fc_config config;
+    fc_error e = {0};
+    if (!out) return fc_report_text(FUSEC_INVALID, "fusec_context_new: the result pointer is NULL");
+    *out = NULL;
+    FC_TRY(take_options(options, &o));
+    fc_alloc alloc = o.alloc ? (fc_alloc){.fn = o.alloc, .user = o.alloc_user} : fc_libc_alloc;
+    fusec_context *c = empty(&alloc);
+    if (!c) return fc_oom(&e), fc_report(&e);
+    if (o.default_float) c->default_float = (fusec_dtype)o.default_float;
     if (configure(c, &o, &config, &e) || fc_context_new(&config, &c->runtime, &e)) {
         fusec_context_free(c);
         return fc_report(&e);
@@ -112,6 +134,7 @@ void fusec_context_free(fusec_context *c) {
     fc_plans_free(c);
     fc_texts_free(c);
     if (c->runtime) fc_context_free(c->runtime);
+    if (c->offline) fc_device_close(c->device);
     fc_free(&alloc, c->notice);
     fc_free(&alloc, c->device_name);
     fc_free(&alloc, c->cache_dir);
@@ -127,6 +150,13 @@ void fusec_context_free(fusec_context *c) {
     fc_free(&alloc, c);
 }
 
+/* A GPU that is not there. */
+static fusec_status open_offline(fusec_context *c, fc_device **out, fc_error *e) {
+    FC_TRY(fc_device_open_cuda_offline(&c->alloc, c->offline, out, e));
+    (*out)->helper = c->runtime->helper;
+    return FUSEC_OK;
+}
+
 fusec_status fc_open_device(fusec_context *c, fc_device **out, fc_error *e) {
     pthread_mutex_lock(&c->lock);
     fusec_status s = FUSEC_OK;
@@ -134,7 +164,10 @@ fusec_status fc_open_device(fusec_context *c, fc_device **out, fc_error *e) {
         fc_str notice;
         fc_str_init(&notice, &c->alloc);
         fc_device *d = NULL;
-        s = fc_context_device(c->runtime, c->runtime->config.device, &d, &notice, e);
+        if (c->offline)
+            s = open_offline(c, &d, e);
+        else
+            s = fc_context_device(c->runtime, c->runtime->config.device, &d, &notice, e);
         if (!s && !(c->notice = fc_strdup(&c->alloc, notice.data))) s = fc_oom(e);
         if (!s) c->device = d;
         fc_str_free(&notice);

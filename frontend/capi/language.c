@@ -200,7 +200,10 @@ static fusec_status compile(const fusec_module *m, const char *def, unsigned fla
     fc_graph_init(&g, &c->alloc, &c->runtime->config.limits);
     fusec_status s = fc_lang_compile(&rq, &g, &p, &ds);
     if (s) s = fc_language_failed(&ds, &c->alloc, s, e);
-    if (!s) s = fc_new_program(c, &g, flags, p.mode, p.name, out, e);
+    fc_program_options o = fc_program_flags(flags);
+    o.mode = p.mode;
+    o.name = p.name;
+    if (!s) s = fc_new_program(c, &g, &o, out, e);
     fc_lang_program_free(&p);
     fc_graph_free(&g);
     fc_diags_free(&ds);
@@ -214,7 +217,7 @@ fusec_status fusec_module_compile(const fusec_module *m, const char *def, unsign
         return fc_report_text(FUSEC_INVALID, "fusec_module_compile: the result pointer is NULL");
     *out = NULL;
     if (!m) return fc_report_text(FUSEC_INVALID, "fusec_module_compile: the module is NULL");
-    if (flags & ~(unsigned)FUSEC_PROGRAM_GRAPH)
+    if (flags & ~FC_PROGRAM_FLAGS)
         return fc_report_text(FUSEC_INVALID, "fusec_module_compile: unknown flags 0x%x", flags);
     return compile(m, def, flags, out, &e) ? fc_report(&e) : FUSEC_OK;
 }

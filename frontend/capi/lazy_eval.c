@@ -536,12 +536,15 @@ static fusec_status explain(fusec_lazy *const *v, int n, unsigned flags, char **
     if (!s) s = take_inputs(c, w, NULL, &from_host, e);
     if (!s) s = take_sizes(c, w, p, e);
     if (!s) {
-        fc_plan_query q = {.sized = true,
+        fusec_explain_options o = FUSEC_EXPLAIN_OPTIONS_INIT;
+        o.flags = flags;
+        fc_plan_query q = {.name = "program",
+                           .sized = true,
                            .nin = (uint32_t)w->inputs.len,
                            .in = w->in.at,
                            .ndims = p->nfree,
                            .dims = w->sizes.at};
-        s = fc_explain(c, p->program, &q, flags, out, e);
+        s = fc_explain(c, p->program, &q, &o, out, e);
     }
     fc_plans_release(c, p);
     give_work(c, w);
@@ -555,7 +558,7 @@ fusec_status fusec_lazy_explain(fusec_lazy *const *v, int n, unsigned flags, cha
     *out = NULL;
     if (n < 1) return fc_report_text(FUSEC_INVALID, "fusec_lazy_explain: %d values", n);
     FC_TRY(check_values("fusec_lazy_explain", v, n));
-    FC_TRY(fc_explain_flags("fusec_lazy_explain", flags));
+    FC_TRY(fc_explain_flags("fusec_lazy_explain", flags & FUSEC_EXPLAIN_TIMES ? ~0u : flags));
     return explain(v, n, flags, out, &e) ? fc_report(&e) : FUSEC_OK;
 }
 

@@ -22,7 +22,10 @@ fusec_status fusec_program_cut(fusec_program *p, const char *dim, fusec_cut **ou
     fusec_cut *c = fc_calloc(&p->ctx->alloc, 1, sizeof *c);
     if (!c) return fc_oom(&e), fc_report(&e);
     c->program = p;
-    if (fc_cut_new(p->p, dim, &c->cut, &e)) {
+    if (p->nsizes)
+        fc_fail(&e, FUSEC_INVALID, "a program in pieces has no size of its own, as %.100s is one",
+                fusec_input_name(p, fusec_input_count(p) - 1));
+    if (e.code || fc_cut_new(p->p, dim, &c->cut, &e)) {
         fc_free(&p->ctx->alloc, c);
         return fc_report(&e);
     }
@@ -93,7 +96,7 @@ fusec_status fusec_cut_grain(fusec_cut *c, int nin, const fusec_tensor *in, int6
     if (!c || !grain)
         return fc_report_text(FUSEC_INVALID, "fusec_cut_grain: the %s is NULL",
                               c ? "result pointer" : "cut");
-    a.alloc = &c->program->ctx->alloc;
+    fc_start_arrays(&a, &c->program->ctx->alloc);
     fusec_status s = fc_take_arrays(c->program, true, nin, in, false, &a, &e);
     if (!s) s = fc_cut_grain(c->cut, (uint32_t)nin, a.at, grain, &e);
     fc_free_arrays(&a);
@@ -106,8 +109,8 @@ static fusec_status run(fusec_cut *c, void *stream, int sweep, const fc_piece *p
                         const fusec_tensor *in, int nout, const fusec_tensor *out,
                         fc_partial *before, fc_partial *into, fc_error *e) {
     fc_arrays_taken a, b;
-    a.alloc = b.alloc = &c->program->ctx->alloc;
-    b.at = b.few;
+    fc_start_arrays(&a, &c->program->ctx->alloc);
+    fc_start_arrays(&b, &c->program->ctx->alloc);
     fusec_status s = fc_take_arrays(c->program, true, nin, in, false, &a, e);
     if (!s) s = fc_take_arrays(c->program, false, nout, out, false, &b, e);
     if (!s && sweep >= 0)
@@ -173,16 +176,18 @@ static fusec_status run_devices(int n, fusec_program *const *programs, const cha
             p[i]->plan->graph.outputs.len != p[0]->plan->graph.outputs.len)
             return fc_fail(e, FUSEC_INVALID, "fusec_run_devices: program %d is another one", i);
     }
-    a.alloc = b.alloc = &programs[0]->ctx->alloc;
-    b.at = b.few;
+    fc_start_arrays(&a, &programs[0]->ctx->alloc);
+    fc_start_arrays(&b, &programs[0]->ctx->alloc);
     fusec_status s = fc_take_arrays(programs[0], true, nin, in, true, &a, e);
     if (!s) s = fc_take_arrays(programs[0], false, nout, out, true, &b, e);
     const fc_mesh_call c = {.programs = p,
                             .names = names,
                             .n = (uint32_t)n,
                             .dim = dim,
-                            .nin = (uint32_t)nin,
-                            .nout = (uint32_t)nout,
+                            .nin = a.n,
+                            .nout = b.n,
+                            .ndims = a.ndims,
+                            .dims = a.dims,
                             .in = a.at,
                             .out = b.at};
     if (!s) s = fc_mesh_run(&c, e);

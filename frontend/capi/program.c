@@ -7,39 +7,40 @@
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-/* A call's sizes come from its arrays: every name must be the length of some axis. */
-static fusec_status check_sizes(const fc_graph *g, fc_error *e) {
-    for (uint32_t s = 0; s < g->dims.syms.len; s++) {
-        bool bound = g->dims.syms.at[s].kind != FC_SYM_NAMED;
-        for (size_t i = 0; i < g->inputs.len && !bound; i++)
-            for (uint32_t a = 0; a < fc_rank(g, g->inputs.at[i].node) && !bound; a++) {
-                uint32_t sym;
-                bound =
-                    fc_dim_is_sym(&g->dims, fc_axis(g, g->inputs.at[i].node, a), &sym) && sym == s;
-            }
-        if (!bound)
-            return fc_fail(e, FUSEC_UNKNOWN_DIM, "no input has an axis of length %.100s",
-                           g->dims.syms.at[s].name);
-    }
-    return FUSEC_OK;
+/* A call's sizes come from its arrays; one that is the length of no axis is an input of its own. */
+static bool is_free(const fc_graph *g, uint32_t s) {
+    uint32_t sym;
+    bool bound = g->dims.syms.at[s].kind != FC_SYM_NAMED;
+    for (size_t i = 0; i < g->inputs.len && !bound; i++)
+        for (uint32_t a = 0; a < fc_rank(g, g->inputs.at[i].node) && !bound; a++)
+            bound = fc_dim_is_sym(&g->dims, fc_axis(g, g->inputs.at[i].node, a), &sym) && sym == s;
+    return !bound;
 }
 
-fusec_status fc_new_program(fusec_context *c, const fc_graph *g, unsigned flags, unsigned mode,
-                            const char *name, fusec_program **out, fc_error *e) {
-    fc_device *d;
-    FC_TRY(check_sizes(g, e));
-    FC_TRY(fc_open_device(c, &d, e));
-    fusec_program *p = fc_calloc(&c->alloc, 1, sizeof *p);
+fusec_status fc_new_program(fusec_context *c, const fc_graph *g, const fc_program_options *options,
+                            fusec_program **out, fc_error *e) {
+    fc_program_options o = *options;
+    uint32_t free = 0;
+    if (!o.device) FC_TRY(fc_open_device(c, &o.device, e));
+    for (uint32_t s = 0; s < g->dims.syms.len; s++) free += is_free(g, s);
+    fusec_program *p = fc_calloc(&c->alloc, 1, sizeof *p + free * sizeof *p->sizes);
     if (!p) return fc_oom(e);
     p->ctx = c;
-    fc_program_options o = {
-        .device = d, .mode = mode, .graph = (flags & FUSEC_PROGRAM_GRAPH) != 0, .name = name};
-    if (fc_program_new(c->runtime, g, &o, &p->p, e)) {
-        fc_free(&c->alloc, p);
+    for (uint32_t s = 0; s < g->dims.syms.len; s++)
+        if (is_free(g, s)) p->sizes[p->nsizes++] = s;
+    p->name = fc_strdup(&c->alloc, o.name ? o.name : "program");
+    if (!p->name) fc_oom(e);
+    if (!p->name || fc_program_new(c->runtime, g, &o, &p->p, e)) {
+        fusec_program_free(p);
         return e->code;
     }
     *out = p;
     return FUSEC_OK;
+}
+
+fc_program_options fc_program_flags(unsigned flags) {
+    return (fc_program_options){.graph = (flags & FUSEC_PROGRAM_GRAPH) != 0,
+                                .unfused = (flags & FUSEC_PROGRAM_UNFUSED) != 0};
 }
 
 static fusec_status compile(fusec_graph *g, unsigned flags, fusec_program **out, fc_error *e) {
@@ -49,7 +50,9 @@ static fusec_status compile(fusec_graph *g, unsigned flags, fusec_program **out,
     if (g->leaves.len != g->ninputs)
         return fc_fail(e, FUSEC_INVALID,
                        "a program's arrays come with the call: use fusec_input, not fusec_array");
-    return fc_new_program(g->ctx, &g->ir, flags, g->mode, NULL, out, e);
+    fc_program_options o = fc_program_flags(flags);
+    o.mode = g->mode;
+    return fc_new_program(g->ctx, &g->ir, &o, out, e);
 }
 
 fusec_status fusec_graph_mode(fusec_graph *g, unsigned mode) {
@@ -67,7 +70,7 @@ static fusec_status compile_for(const char *what, fusec_graph *g, unsigned flags
     if (!out) return fc_report_text(FUSEC_INVALID, "%s: the result pointer is NULL", what);
     *out = NULL;
     if (!g) return fc_report_text(FUSEC_INVALID, "%s: the graph is NULL", what);
-    if (flags & ~(unsigned)FUSEC_PROGRAM_GRAPH)
+    if (flags & ~FC_PROGRAM_FLAGS)
         return fc_report_text(FUSEC_INVALID, "%s: unknown flags 0x%x", what, flags);
     return compile(g, flags, out, &e) ? fc_report(&e) : FUSEC_OK;
 }
@@ -83,6 +86,7 @@ fusec_status fusec_compile_with(fusec_graph *g, unsigned flags, fusec_program **
 void fusec_program_free(fusec_program *p) {
     if (!p) return;
     fc_program_free(p->p);
+    fc_free(&p->ctx->alloc, p->name);
     fc_free(&p->ctx->alloc, p);
 }
 
@@ -119,8 +123,8 @@ fusec_status fc_take_tensor(const fc_device *d, const char *kind, const char *na
                        kind, name, (int)t->device_id, d->name);
     for (int i = 0; i < t->rank; i++)
         if (t->shape[i] < 0)
-            return fc_fail(e, FUSEC_INPUT_SHAPE, "%s %s: axis %d has the negative size %lld", kind,
-                           name, i, (long long)t->shape[i]);
+            return fc_fail(e, FUSEC_INPUT_SHAPE, "%s %s has the negative size %lld", kind, name,
+                           (long long)t->shape[i]);
     if (!fc_array_bytes((fusec_dtype)t->dtype, (uint32_t)t->rank, t->shape, &bytes))
         return fc_fail(e, FUSEC_INPUT_SHAPE, "%s %s has more bytes than memory can address", kind,
                        name);
@@ -141,28 +145,60 @@ fusec_status fc_take_tensor(const fc_device *d, const char *kind, const char *na
 }
 
 static const char *name_at(const fusec_program *p, bool inputs, int i) {
-    return inputs ? graph_of(p)->inputs.at[i].name : graph_of(p)->outputs.at[i].name;
+    const fc_graph *g = graph_of(p);
+    if (!inputs) return g->outputs.at[i].name;
+    const size_t n = g->inputs.len;
+    return (size_t)i < n ? g->inputs.at[i].name : g->dims.syms.at[p->sizes[(size_t)i - n]].name;
+}
+
+void fc_start_arrays(fc_arrays_taken *a, const fc_alloc *alloc) {
+    a->at = a->few;
+    a->dims = a->few_dims;
+    a->n = a->ndims = 0;
+    a->alloc = alloc;
+}
+
+/* The sizes behind the arrays of inputs. */
+static fusec_status take_sizes(const fusec_program *p, const fusec_tensor *t, fc_arrays_taken *a,
+                               fc_error *e) {
+    const uint32_t first = (uint32_t)graph_of(p)->inputs.len;
+    if (p->nsizes > FC_FEW_SIZES && !(a->dims = fc_malloc(a->alloc, p->nsizes * sizeof *a->dims)))
+        return a->dims = a->few_dims, fc_oom(e);
+    for (uint32_t i = 0; i < p->nsizes; i++) {
+        const char *name = name_at(p, true, (int)(first + i));
+        if (t[i].dtype != FUSEC_I64 || t[i].rank || !t[i].data)
+            return fc_fail(e, FUSEC_INVALID, "input %s is a size: an i64 of rank 0, with its data",
+                           name);
+        a->dims[i].sym = p->sizes[i];
+        memcpy(&a->dims[i].value, t[i].data, sizeof a->dims[i].value);
+        if (a->dims[i].value < 0)
+            return fc_fail(e, FUSEC_INPUT_SHAPE, "input %s is a size and can't be %lld", name,
+                           (long long)a->dims[i].value);
+    }
+    a->ndims = p->nsizes;
+    return FUSEC_OK;
 }
 
 fusec_status fc_take_arrays(const fusec_program *p, bool inputs, int n, const fusec_tensor *t,
                             bool need_data, fc_arrays_taken *a, fc_error *e) {
     const char *kind = inputs ? "input" : "output";
-    size_t want = inputs ? graph_of(p)->inputs.len : graph_of(p)->outputs.len;
-    a->at = a->few;
-    if (n < 0 || (size_t)n != want)
-        return fc_fail(e, FUSEC_ARGUMENT_COUNT, "the program has %zu %ss, but %d were given", want,
+    const int want = inputs ? fusec_input_count(p) : fusec_output_count(p);
+    if (n != want)
+        return fc_fail(e, FUSEC_ARGUMENT_COUNT, "the program has %d %ss, but %d were given", want,
                        kind, n);
     if (n && !t) return fc_fail(e, FUSEC_INVALID, "the array of %ss is NULL", kind);
     if (n > FC_FEW_ARRAYS && !(a->at = fc_malloc(a->alloc, (size_t)n * sizeof *a->at)))
-        return fc_oom(e);
-    for (int i = 0; i < n; i++)
-        FC_TRY(fc_take_tensor(p->p->device, kind, name_at(p, inputs, i), &t[i], need_data,
+        return a->at = a->few, fc_oom(e);
+    a->n = (uint32_t)n - (inputs ? p->nsizes : 0);
+    for (uint32_t i = 0; i < a->n; i++)
+        FC_TRY(fc_take_tensor(p->p->device, kind, name_at(p, inputs, (int)i), &t[i], need_data,
                               &a->at[i], e));
-    return FUSEC_OK;
+    return inputs && p->nsizes ? take_sizes(p, t + a->n, a, e) : FUSEC_OK;
 }
 
 void fc_free_arrays(fc_arrays_taken *a) {
     if (a->at != a->few) fc_free(a->alloc, a->at);
+    if (a->dims != a->few_dims) fc_free(a->alloc, a->dims);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -191,15 +227,15 @@ static fusec_status run(fusec_program *p, void *stream, bool wait, int nin, cons
     fc_device *d = p->p->device;
     fc_arrays_taken a, b;
     fusec_status again;
-    if (take_unchecked(graph_of(p)->inputs.len, nin, in, a.few) &&
+    if (!p->nsizes && take_unchecked(graph_of(p)->inputs.len, nin, in, a.few) &&
         take_unchecked(graph_of(p)->outputs.len, nout, out, b.few) &&
         fc_ready_run(p->p, stream, (uint32_t)nin, a.few, 0, NULL, (uint32_t)nout, b.few, &again, e))
         return !again && wait && !d->host_memory ? d->ops->sync(d, stream, e) : again;
-    a.alloc = b.alloc = alloc;
-    b.at = b.few;
+    fc_start_arrays(&a, alloc);
+    fc_start_arrays(&b, alloc);
     fusec_status s = fc_take_arrays(p, true, nin, in, true, &a, e);
     if (!s) s = fc_take_arrays(p, false, nout, out, true, &b, e);
-    if (!s) s = fc_program_run(p->p, stream, (uint32_t)nin, a.at, 0, NULL, (uint32_t)nout, b.at, e);
+    if (!s) s = fc_program_run(p->p, stream, a.n, a.at, a.ndims, a.dims, b.n, b.at, e);
     if (!s && wait && !d->host_memory) s = d->ops->sync(d, stream, e);
     fc_free_arrays(&a);
     fc_free_arrays(&b);
@@ -234,9 +270,9 @@ fusec_status fusec_output_shapes(fusec_program *p, int ninputs, const fusec_tens
             need, room);
     if (need && !sizes) return fc_report_text(FUSEC_INVALID, "fusec_output_shapes: sizes is NULL");
     fc_arrays_taken a;
-    a.alloc = &p->ctx->alloc;
+    fc_start_arrays(&a, &p->ctx->alloc);
     fusec_status s = fc_take_arrays(p, true, ninputs, inputs, false, &a, &e);
-    if (!s) s = fc_program_shapes(p->p, (uint32_t)ninputs, a.at, 0, NULL, sizes, &e);
+    if (!s) s = fc_program_shapes(p->p, a.n, a.at, a.ndims, a.dims, sizes, &e);
     fc_free_arrays(&a);
     return s ? fc_report(&e) : FUSEC_OK;
 }
@@ -244,7 +280,7 @@ fusec_status fusec_output_shapes(fusec_program *p, int ninputs, const fusec_tens
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 int fusec_input_count(const fusec_program *p) {
-    return p ? (int)graph_of(p)->inputs.len : 0;
+    return p ? (int)(graph_of(p)->inputs.len + p->nsizes) : 0;
 }
 
 int fusec_output_count(const fusec_program *p) {

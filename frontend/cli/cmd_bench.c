@@ -27,48 +27,47 @@ typedef struct entry {
 /* ---- placing data ---------------------------------------------------------------------------- */
 
 /* Copies arguments to the memory of a GPU; on the others they stay where they are. */
-static fusec_status place(fc_device *d, fc_tensor *t, uint32_t n, bool copy, fc_error *e) {
-    for (uint32_t i = 0; i < n; i++) {
+static fusec_status place(fc_device *d, fusec_tensor *t, int n, bool copy, fc_error *e) {
+    for (int i = 0; i < n; i++) {
         int64_t count, bytes;
         void *p;
-        if (!fc_shape_bytes((int)t[i].rank, t[i].shape, fc_dtypes[t[i].dtype].bytes, &count,
-                            &bytes))
+        if (!fc_shape_bytes(t[i].rank, t[i].shape, fc_dtypes[t[i].dtype].bytes, &count, &bytes))
             return fc_oom(e);
         if (copy && !t[i].rank) continue; /* scalars are read from host memory */
         FC_TRY(d->ops->alloc(d, NULL, (size_t)bytes, &p, e));
         fusec_status s = copy ? d->ops->upload(d, NULL, p, t[i].data, (size_t)bytes, e) : FUSEC_OK;
         t[i].data = p;
-        t[i].on_device = true;
+        t[i].place = FUSEC_DEVICE;
         FC_TRY(s);
     }
     return d->ops->sync(d, NULL, e);
 }
 
-static void unplace(fc_device *d, fc_tensor *t, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        if (t[i].on_device) d->ops->free(d, NULL, t[i].data);
+static void unplace(fc_device *d, fusec_tensor *t, int n) {
+    for (int i = 0; i < n; i++)
+        if (t[i].place == FUSEC_DEVICE) d->ops->free(d, NULL, t[i].data);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef struct call {
     fc_job *s;
-    fc_program *p;
-    fc_tensor *in, *out;
+    fusec_program *p;
+    fusec_tensor *in, *out;
+    int nin, nout;
     double *steps;
 } call;
 
 static fusec_status once(call *c, double *seconds, fc_error *e) {
-    fc_job *s = c->s;
+    const int steps = fusec_kernel_count(c->p);
     *seconds = 0;
-    if (c->p->device->kind == FC_DEV_CUDA) {
-        FC_TRY(
-            fc_program_time(c->p, s->nin, c->in, s->ndims, s->dims, s->nout, c->out, c->steps, e));
-        for (uint32_t i = 0; i < c->p->plan->steps.len; i++) *seconds += c->steps[i];
-        return FUSEC_OK;
+    if (c->p->p->device->kind == FC_DEV_CUDA) {
+        const fusec_status st = fusec_times(c->p, c->nin, c->in, c->nout, c->out, c->steps, steps);
+        for (int i = 0; i < steps; i++) *seconds += c->steps[i];
+        return fc_job_failed(st, e);
     }
     double start = fc_seconds_now();
-    FC_TRY(fc_program_run(c->p, NULL, s->nin, c->in, s->ndims, s->dims, s->nout, c->out, e));
+    FC_TRY(fc_job_failed(fusec_run(c->p, c->nin, c->in, c->nout, c->out), e));
     *seconds = fc_seconds_now() - start;
     return FUSEC_OK;
 }
@@ -116,46 +115,42 @@ static fusec_status sample(call *c, entry *out, fc_error *e) {
     return FUSEC_OK;
 }
 
-static fusec_status measure_on(fc_job *s, fc_device *d, fc_program *p, entry *out, fc_error *e) {
-    fc_plan_view v;
-    fc_plan_query q;
+static fusec_status measure_on(fc_job *s, fc_device *d, fusec_program *p, entry *out, fc_error *e) {
+    fusec_cost cost = FUSEC_COST_INIT;
     bool copy = !d->host_memory;
     uint64_t compiled = s->ctx->compiles, from_disk = s->ctx->disk_hits;
-    size_t steps = p->plan->steps.len;
-    call c = {.s = s, .p = p};
-    FC_TRY(fc_job_results(s, p, e));
+    const int steps = fusec_kernel_count(p);
+    call c = {.s = s, .p = p, .nin = fusec_input_count(p), .nout = fusec_output_count(p)};
+    FC_TRY(fc_job_results(s, p->p, e));
+    FC_TRY(fc_job_inputs(s, p, &c.in, e));
+    FC_TRY(fc_job_outputs(s, &c.out, e));
     double start = fc_seconds_now();
-    FC_TRY(fc_job_query(s, &q, e));
-    FC_TRY(fc_plan_view_make(&q, p, true, &v, e));
+    FC_TRY(fc_job_failed(fusec_cost_of(p, c.nin, c.in, FUSEC_EXPLAIN_COMPILE, &cost), e));
     out->compile = fc_seconds_now() - start;
     out->compiled = s->ctx->compiles - compiled;
     out->from_disk = s->ctx->disk_hits - from_disk;
-    out->plan = (double)p->plan_ns * 1e-9;
-    out->kernels = v.count;
-    out->traffic = v.traffic;
+    out->plan = (double)p->p->plan_ns * 1e-9;
+    out->kernels = (uint32_t)steps;
+    out->traffic = cost.traffic;
     out->peak = d->bandwidth;
     snprintf(out->device, sizeof out->device, "%s%s%s", d->name, *d->text ? ": " : "", d->text);
-    c.in = fc_arena_alloc(&s->arena, (s->nin + 1) * sizeof *c.in);
-    c.out = fc_arena_alloc(&s->arena, (s->nout + 1) * sizeof *c.out);
-    c.steps = fc_arena_alloc(&s->arena, (steps + 1) * sizeof *c.steps);
-    if (!c.in || !c.out || !c.steps) return fc_oom(e);
-    memcpy(c.in, s->in, s->nin * sizeof *c.in);
-    memcpy(c.out, s->out, s->nout * sizeof *c.out);
-    fusec_status st = copy ? place(d, c.in, s->nin, true, e) : FUSEC_OK;
-    if (!st && copy) st = place(d, c.out, s->nout, false, e);
+    c.steps = fc_arena_alloc(&s->arena, ((size_t)steps + 1) * sizeof *c.steps);
+    if (!c.steps) return fc_oom(e);
+    fusec_status st = copy ? place(d, c.in, c.nin, true, e) : FUSEC_OK;
+    if (!st && copy) st = place(d, c.out, c.nout, false, e);
     if (!st) st = sample(&c, out, e);
-    if (copy) unplace(d, c.in, s->nin);
-    if (copy) unplace(d, c.out, s->nout);
+    if (copy) unplace(d, c.in, c.nin);
+    if (copy) unplace(d, c.out, c.nout);
     return st;
 }
 
 static fusec_status measure(fc_job *s, const char *device, bool unfused, entry *out, fc_error *e) {
     fc_device *d;
-    fc_program *p = NULL;
+    fusec_program *p = NULL;
     FC_TRY(fc_job_device(s, device, &d, e));
     FC_TRY(fc_job_program(s, d, unfused, &p, e));
     fusec_status st = measure_on(s, d, p, out, e);
-    fc_program_free(p);
+    fusec_program_free(p);
     return st;
 }
 

@@ -66,110 +66,87 @@ static fusec_status no_sizes(const fc_job *s, fc_error *e) {
     return st;
 }
 
-/* What is only compared with may be too large where the program is not: it stores more between its
- * kernels, and has kernels of more elements. Then it is shown why it does not run. */
-static fusec_status allow(fc_plan_view *u, fusec_status st, bool too_large, const fc_error *why,
-                          fc_error *e) {
-    if (!st) return FUSEC_OK;
-    if (!too_large) return fc_fail(e, st, "%s", why->message);
-    u->refused = fc_arena_strdup(u->s->arena, why->message, strlen(why->message));
-    return u->refused ? FUSEC_OK : fc_oom(e);
-}
-
-static fusec_status compare(const fc_plan_query *q, fc_program *unfused, fc_plan_view *u,
-                            fc_error *e) {
-    fc_error why = {0};
-    fusec_status st = fc_plan_view_make(q, unfused, false, u, &why);
-    return allow(u, st, st == FUSEC_LIMIT || st == FUSEC_INPUT_SHAPE, &why, e);
-}
-
-static fusec_status measure(fc_job *s, fc_plan_query *q, fc_plan_view *v, fc_plan_view *u,
-                            fc_error *e) {
-    fc_error why = {0};
-    if (!s->sized) return no_sizes(s, e);
-    FC_TRY(fc_job_results(s, v->p, e));
-    FC_TRY(fc_job_data(s, true, e));
-    FC_TRY(fc_job_query(s, q, e));
-    FC_TRY(fc_plan_view_time(v, e));
-    if (u->refused) return FUSEC_OK;
-    fusec_status st = fc_plan_view_time(u, &why);
-    return allow(u, st, st == FUSEC_OUT_OF_MEMORY && !u->p->device->host_memory, &why, e);
-}
-
-/* ---- pages and pictures -----------------------------------------------------------------------
- */
-
 /* A file, or standard output for "-". */
-static fusec_status put(fc_job *s, const char *path, const fc_str *text, fc_error *e) {
+static fusec_status put(fc_job *s, const char *path, const char *text, fc_error *e) {
     char shown[200], bytes[32];
-    if (text->oom) return fc_oom(e);
+    const size_t n = strlen(text);
     if (!strcmp(path, "-")) {
-        fc_str_addn(&s->cli->out, text->data, text->len);
-        return FUSEC_OK;
+        fc_str_addn(&s->cli->out, text, n);
+        return s->cli->out.oom ? fc_oom(e) : FUSEC_OK;
     }
-    FC_TRY(fc_cli_write_text(s->cli, path, text->data, text->len, e));
+    FC_TRY(fc_cli_write_text(s->cli, path, text, n, e));
     fc_cli_say(s->cli, "fusec: wrote %s: %s", fc_shown_name(shown, sizeof shown, path),
-               fc_show_bytes(bytes, (int64_t)text->len));
+               fc_show_bytes(bytes, (int64_t)n));
     return FUSEC_OK;
 }
 
-static fusec_status write_page(fc_job *s, const fc_plan_view *v, const fc_plan_view *u,
-                               fc_error *e) {
-    fc_plan_program text[2];
-    size_t n = 0;
-    fc_str out;
-    fc_str_init(&out, s->alloc);
-    if (s->has_program)
-        text[n++] = (fc_plan_program){s->program.src->name, s->program.src->text, 0};
-    if (s->has_snippet) text[n++] = (fc_plan_program){"-e", s->snippet.src->text, FC_PLACE_SNIPPET};
-    fusec_status st = fc_plan_html(v, u, text, n, &out, e);
-    if (!st) st = put(s, s->cli->o.text[FC_FLAG_HTML], &out, e);
-    fc_str_free(&out);
+/* What is asked about the program as it stands in the job. */
+static fusec_status ask(fc_job *s, fusec_program *p, fusec_explain_options *o, fc_error *e) {
+    fc_str title;
+    fusec_tensor *in = NULL, *out = NULL;
+    fc_str_init(&title, s->alloc);
+    fc_job_title(s, &title);
+    o->title = fc_arena_strdup(&s->arena, title.data, title.len);
+    fc_str_free(&title);
+    if (!o->title) return fc_oom(e);
+    if (s->has_program) o->text_name = s->program.src->name, o->text = s->program.src->text;
+    if (s->has_snippet) o->expr = s->snippet.src->text;
+    if (!s->sized) return FUSEC_OK;
+    FC_TRY(fc_job_inputs(s, p, &in, e));
+    FC_TRY(fc_job_outputs(s, &out, e));
+    o->ninputs = fusec_input_count(p);
+    o->inputs = in;
+    o->noutputs = (int32_t)s->nout;
+    o->outputs = out;
+    return FUSEC_OK;
+}
+
+static fusec_status write(fc_job *s, fusec_program *p, const fusec_explain_options *o,
+                          const char *file, fc_error *e) {
+    char *text = NULL;
+    FC_TRY(fc_job_failed(fusec_explain_with(p, o, &text), e));
+    const fusec_status st = put(s, file, text, e);
+    fusec_text_free(s->api, text);
     return st;
 }
 
-static fusec_status write_picture(fc_job *s, const fc_plan_view *v, fc_error *e) {
-    fc_str out;
-    fc_str_init(&out, s->alloc);
-    fc_plan_svg(v, false, &out);
-    const fusec_status st = put(s, s->cli->o.text[FC_FLAG_SVG], &out, e);
-    fc_str_free(&out);
-    return st;
-}
-
-static fusec_status show(fc_job *s, fc_program *p, fc_program *unfused, fc_error *e) {
-    fc_plan_view v, u;
-    fc_plan_query q;
-    bool json = fc_cli_on(s->cli, FC_FLAG_JSON), runs = p->device->host_memory || s->ctx->cuda[0][0];
-    bool time = fc_cli_on(s->cli, FC_FLAG_TIME);
-    FC_TRY(fc_job_query(s, &q, e));
-    FC_TRY(fc_plan_view_make(&q, p, (json || time) && runs, &v, e));
-    FC_TRY(compare(&q, unfused, &u, e));
-    if (time) FC_TRY(measure(s, &q, &v, &u, e));
-    const bool page = fc_cli_on(s->cli, FC_FLAG_HTML), picture = fc_cli_on(s->cli, FC_FLAG_SVG);
-    if (page) FC_TRY(write_page(s, &v, &u, e));
-    if (picture) FC_TRY(write_picture(s, &v, e));
-    if (page || picture) return s->cli->out.oom ? fc_oom(e) : FUSEC_OK;
-    if (json)
-        fc_plan_json(&v, &u, &s->cli->out);
-    else if (fc_cli_on(s->cli, FC_FLAG_DOT))
-        fc_plan_dot(&v, &s->cli->out);
-    else if (fc_cli_on(s->cli, FC_FLAG_PLAIN))
-        fc_plan_plain(&v, &s->cli->out);
-    else
-        fc_plan_text(&v, &u, &s->cli->out);
-    return s->cli->out.oom ? fc_oom(e) : FUSEC_OK;
+static fusec_status show(fc_job *s, fusec_program *p, fusec_program *unfused, bool runs,
+                         fc_error *e) {
+    const fc_cli *c = s->cli;
+    fusec_explain_options o = FUSEC_EXPLAIN_OPTIONS_INIT;
+    const bool json = fc_cli_on(c, FC_FLAG_JSON), page = fc_cli_on(c, FC_FLAG_HTML),
+               picture = fc_cli_on(c, FC_FLAG_SVG);
+    o.unfused = unfused;
+    if (fc_cli_on(c, FC_FLAG_TIME)) {
+        o.flags |= FUSEC_EXPLAIN_TIMES;
+        if (!s->sized) return no_sizes(s, e);
+        FC_TRY(fc_job_results(s, p->p, e));
+        FC_TRY(fc_job_data(s, true, e));
+    }
+    if (json && runs) o.flags |= FUSEC_EXPLAIN_COMPILE;
+    FC_TRY(ask(s, p, &o, e));
+    const unsigned common = o.flags;
+    o.flags = common | FUSEC_EXPLAIN_HTML;
+    if (page) FC_TRY(write(s, p, &o, c->o.text[FC_FLAG_HTML], e));
+    o.flags = common | FUSEC_EXPLAIN_SVG;
+    if (picture) FC_TRY(write(s, p, &o, c->o.text[FC_FLAG_SVG], e));
+    if (page || picture) return FUSEC_OK;
+    o.flags = common | (json                          ? FUSEC_EXPLAIN_JSON
+                        : fc_cli_on(c, FC_FLAG_DOT)   ? FUSEC_EXPLAIN_DOT
+                        : fc_cli_on(c, FC_FLAG_PLAIN) ? FUSEC_EXPLAIN_PLAIN
+                                                      : 0);
+    return write(s, p, &o, "-", e);
 }
 
 static fusec_status plan(fc_job *s, fc_error *e) {
     fc_device *d = NULL, *offline = NULL;
-    fc_program *p = NULL, *unfused = NULL;
+    fusec_program *p = NULL, *unfused = NULL;
     fusec_status st = choose_device(s, &d, &offline, e);
     if (!st) st = fc_job_program(s, d, false, &p, e);
     if (!st) st = fc_job_program(s, d, true, &unfused, e);
-    if (!st) st = show(s, p, unfused, e);
-    fc_program_free(p);
-    fc_program_free(unfused);
+    if (!st) st = show(s, p, unfused, !offline, e);
+    fusec_program_free(p);
+    fusec_program_free(unfused);
     fc_device_close(offline);
     return st;
 }

@@ -11,51 +11,52 @@
 #include "frontend/cli/timeline.h"
 
 /* Compiles what is missing, so that what is measured later is the computation. */
-static fusec_status compile(fc_job *s, fc_program *p, fc_error *e) {
-    uint32_t steps = (uint32_t)p->plan->steps.len;
-    fc_step_report *r = fc_arena_alloc(&s->arena, (steps + 1) * sizeof *r);
-    if (!r) return fc_oom(e);
+static fusec_status compile(fc_job *s, fusec_program *p, fc_error *e) {
+    fusec_cost cost = FUSEC_COST_INIT;
+    fusec_tensor *in;
     fc_progress progress;
+    FC_TRY(fc_job_inputs(s, p, &in, e));
     double start = fc_seconds_now();
     fc_progress_clock(&progress, "compiling", s->cli->quiet, s->cli->verbose);
-    fusec_status st = fc_program_report(p, s->nin, s->in, s->ndims, s->dims, false, r, e);
+    fusec_status st = fusec_cost_of(p, fusec_input_count(p), in, FUSEC_EXPLAIN_COMPILE, &cost);
     fc_progress_end(&progress);
-    if (st || !s->cli->verbose) return st;
+    if (st || !s->cli->verbose) return fc_job_failed(st, e);
     char plan[32], took[32];
     fc_cli_say(s->cli,
-               "fusec: %s: %u kernels, planned in %s, compiled in %s (%llu new, %llu from disk)",
-               p->device->name, steps, fc_show_seconds(plan, (double)p->plan_ns * 1e-9),
+               "fusec: %s: %d kernels, planned in %s, compiled in %s (%llu new, %llu from disk)",
+               p->p->device->name, fusec_kernel_count(p),
+               fc_show_seconds(plan, (double)p->p->plan_ns * 1e-9),
                fc_show_seconds(took, fc_seconds_now() - start),
                (unsigned long long)s->ctx->compiles, (unsigned long long)s->ctx->disk_hits);
     return FUSEC_OK;
 }
 
-static fusec_status compute(fc_job *s, fc_program *p, double *seconds, fc_error *e) {
+static fusec_status compute(fc_job *s, fusec_program *p, double *seconds, fc_error *e) {
     fc_progress progress;
     double at = fc_timeline_now(s->cli);
-    FC_TRY(fc_job_results(s, p, e));
+    FC_TRY(fc_job_results(s, p->p, e));
     FC_TRY(fc_job_data(s, false, e));
     at = fc_timeline_phase(s->cli, "read inputs", at);
     FC_TRY(compile(s, p, e));
     at = fc_timeline_phase(s->cli, "bind and compile", at);
     fc_progress_clock(&progress, "computing", s->cli->quiet, s->cli->verbose);
-    fusec_status st = s->cli->o.text[FC_FLAG_DEVICES] ? fc_mesh_job(s, p, seconds, e)
-                                                      : fc_job_run(s, p, seconds, e);
+    fusec_status st = s->cli->o.text[FC_FLAG_DEVICES] ? fc_mesh_job(s, p->p, seconds, e)
+                                                      : fc_job_run(s, p->p, seconds, e);
     fc_progress_end(&progress);
     fc_timeline_phase(s->cli, "compute", at);
     return st;
 }
 
-static fusec_status in_parts(fc_job *s, fc_program *p, double *seconds, fc_error *e) {
+static fusec_status in_parts(fc_job *s, fusec_program *p, double *seconds, fc_error *e) {
     const double at = fc_timeline_now(s->cli);
-    const fusec_status st = fc_split_run(s, p, seconds, e);
+    const fusec_status st = fc_split_run(s, p->p, seconds, e);
     fc_timeline_phase(s->cli, "compute in pieces", at);
     return st;
 }
 
 static fusec_status run(fc_job *s, bool in_pieces, fc_error *e) {
     fc_device *d;
-    fc_program *p = NULL;
+    fusec_program *p = NULL;
     const char *first;
     double seconds = 0;
     FC_TRY(fc_outputs_check(s, e));
@@ -70,7 +71,7 @@ static fusec_status run(fc_job *s, bool in_pieces, fc_error *e) {
     if (!st && fc_cli_on(s->cli, FC_FLAG_KEEP))
         st = fc_emit_keep(s, p, s->cli->o.text[FC_FLAG_KEEP], e);
     if (st && fc_status_exit(st) == 70) fc_fault_kernels(s, p);
-    fc_program_free(p);
+    fusec_program_free(p);
     if (!st && fc_cli_on(s->cli, FC_FLAG_CHECK_FINITE)) st = fc_finite_check(s, e);
     if (!st) st = fc_expect_compare(s, e);
     at = fc_timeline_now(s->cli);

@@ -122,8 +122,8 @@ fusec_status fc_emitter_open(fc_emitter *m, fc_job *s, const char *arch, fc_erro
 }
 
 void fc_emitter_close(fc_emitter *m) {
-    fc_program_free(m->cuda);
-    fc_program_free(m->llvm);
+    fusec_program_free(m->cuda);
+    fusec_program_free(m->llvm);
     fc_plan_free(m->plan);
     fc_device_close(m->offline);
     fc_nvrtc_close(m->nvrtc);
@@ -152,8 +152,14 @@ static fusec_status need_llvm(fc_emitter *m, fc_error *e) {
     return fc_job_program(m->s, d, false, &m->llvm, e);
 }
 
-static fusec_status source(fc_emitter *m, fc_program *p, uint32_t step, fc_str *out, fc_error *e) {
-    return fc_program_source(p, step, m->s->nin, m->s->in, m->s->ndims, m->s->dims, out, e);
+fusec_status fc_emit_source(fc_job *s, fusec_program *p, uint32_t step, fc_str *out, fc_error *e) {
+    fusec_tensor *in;
+    char *text = NULL;
+    FC_TRY(fc_job_inputs(s, p, &in, e));
+    FC_TRY(fc_job_failed(fusec_source(p, (int)step, fusec_input_count(p), in, &text), e));
+    fc_str_add(out, text);
+    fusec_text_free(s->api, text);
+    return FUSEC_OK;
 }
 
 static fusec_status from_nvrtc(fc_emitter *m, fc_emit_level level, const char *text, fc_bytes *out,
@@ -212,7 +218,7 @@ static fusec_status compiled(fc_emitter *m, fc_emit_level level, uint32_t step, 
     fc_str text;
     fc_str_init(&text, m->s->alloc);
     fusec_status s = gpu ? need_cuda(m, e) : need_llvm(m, e);
-    if (!s) s = source(m, gpu ? m->cuda : m->llvm, step, &text, e);
+    if (!s) s = fc_emit_source(m->s, gpu ? m->cuda : m->llvm, step, &text, e);
     if (!s && text.oom) s = fc_oom(e);
     if (!s && level == FC_LEVEL_PTX && !strstr(text.data, "__global__")) {
         fc_str_addn(out, text.data, text.len); /* it says where its code is */
@@ -240,11 +246,11 @@ fusec_status fc_emit(fc_emitter *m, fc_emit_level level, uint32_t step, fc_str *
         break;
     case FC_LEVEL_CUDA:
         s = need_cuda(m, e);
-        if (!s) s = source(m, m->cuda, step, out, e);
+        if (!s) s = fc_emit_source(m->s, m->cuda, step, out, e);
         break;
     case FC_LEVEL_LLVM:
         s = need_llvm(m, e);
-        if (!s) s = source(m, m->llvm, step, out, e);
+        if (!s) s = fc_emit_source(m->s, m->llvm, step, out, e);
         break;
     case FC_LEVEL_PTX:
     case FC_LEVEL_CUBIN:
@@ -273,22 +279,26 @@ fusec_status fc_make_folder(const char *path, fc_error *e) {
                    err == EEXIST ? "a file has this name" : fc_errno_text(err, text));
 }
 
-fusec_status fc_emit_keep(fc_job *s, fc_program *p, const char *folder, fc_error *e) {
+const char *fc_emit_source_suffix(const fusec_program *p) {
+    const fc_device_kind kind = p->p->device->kind;
+    return fc_emit_suffix(kind == FC_DEV_CUDA  ? FC_LEVEL_CUDA
+                          : kind == FC_DEV_CPU ? FC_LEVEL_LLVM
+                                               : FC_LEVEL_IR);
+}
+
+fusec_status fc_emit_keep(fc_job *s, fusec_program *p, const char *folder, fc_error *e) {
     fc_str path, text;
-    fc_emit_level level = p->device->kind == FC_DEV_CUDA  ? FC_LEVEL_CUDA
-                          : p->device->kind == FC_DEV_CPU ? FC_LEVEL_LLVM
-                                                          : FC_LEVEL_IR;
     FC_TRY(fc_make_folder(folder, e));
     fc_str_init(&path, s->alloc);
     fc_str_init(&text, s->alloc);
     fusec_status st = FUSEC_OK;
-    for (uint32_t i = 0; !st && i < p->plan->steps.len; i++) {
+    for (uint32_t i = 0; !st && i < (uint32_t)fusec_kernel_count(p); i++) {
         fc_str_clear(&path);
         fc_str_clear(&text);
         fc_str_printf(&path, "%s/", folder);
         fc_emit_kernel_name(s, i, &path);
-        fc_str_add(&path, fc_emit_suffix(level));
-        st = fc_program_source(p, i, s->nin, s->in, s->ndims, s->dims, &text, e);
+        fc_str_add(&path, fc_emit_source_suffix(p));
+        st = fc_emit_source(s, p, i, &text, e);
         if (!st && (text.oom || path.oom)) st = fc_oom(e);
         if (!st) st = fc_cli_write_text(s->cli, path.data, text.data, text.len, e);
     }

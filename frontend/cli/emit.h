@@ -33,7 +33,7 @@ typedef struct fc_emitter {
     const char *cpu; /* "x86-64-v3"; NULL: this machine */
     fc_plan *plan;
     fc_device *offline;
-    fc_program *cuda, *llvm;
+    fusec_program *cuda, *llvm;
     struct fc_nvrtc *nvrtc;
     struct fc_llvm *lib;
     fc_str note; /* sizes that were assumed */
@@ -51,7 +51,10 @@ uint32_t fc_emit_steps(const fc_emitter *m);
 void fc_emit_kernel_name(const fc_job *s, uint32_t step, fc_str *out);
 
 /* Writes the text of each kernel of a program that runs into a folder. */
-fusec_status fc_emit_keep(fc_job *s, fc_program *p, const char *folder, fc_error *e);
+fusec_status fc_emit_keep(fc_job *s, fusec_program *p, const char *folder, fc_error *e);
+/* The text of one of them for the job's sizes. */
+fusec_status fc_emit_source(fc_job *s, fusec_program *p, uint32_t step, fc_str *out, fc_error *e);
+const char *fc_emit_source_suffix(const fusec_program *p);
 /* Of its name, without the slashes at its end. */
 int fc_folder_len(const char *path);
 fusec_status fc_make_folder(const char *path, fc_error *e);

@@ -20,18 +20,14 @@ static bool keep(fc_cli *c, const char *name, const fc_str *text) {
     return false;
 }
 
-void fc_fault_kernels(fc_job *s, fc_program *p) {
-    fc_emit_level level = p->device->kind == FC_DEV_CUDA  ? FC_LEVEL_CUDA
-                          : p->device->kind == FC_DEV_CPU ? FC_LEVEL_LLVM
-                                                          : FC_LEVEL_IR;
-    for (uint32_t i = 0; i < p->plan->steps.len; i++) {
+void fc_fault_kernels(fc_job *s, fusec_program *p) {
+    for (uint32_t i = 0; i < (uint32_t)fusec_kernel_count(p); i++) {
         fc_str name, text;
         fc_str_init(&name, s->alloc);
         fc_str_init(&text, s->alloc);
         fc_emit_kernel_name(s, i, &name);
-        fc_str_add(&name, fc_emit_suffix(level));
-        if (!fc_program_source(p, i, s->nin, s->in, s->ndims, s->dims, &text, NULL))
-            keep(s->cli, name.data, &text);
+        fc_str_add(&name, fc_emit_source_suffix(p));
+        if (!fc_emit_source(s, p, i, &text, NULL)) keep(s->cli, name.data, &text);
         fc_str_free(&name);
         fc_str_free(&text);
     }

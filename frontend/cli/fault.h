@@ -6,7 +6,7 @@
 #include "frontend/cli/job.h"
 
 /* Keeps the generated text of a program for a report, as far as it can be had. Never fails. */
-void fc_fault_kernels(fc_job *s, fc_program *p);
+void fc_fault_kernels(fc_job *s, fusec_program *p);
 /* Writes the report of an error and adds to its message where it is. Never fails: what can't be
  * written is left out. */
 void fc_fault_report(fc_cli *c, fc_error *e);

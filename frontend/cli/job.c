@@ -329,7 +329,7 @@ void fc_job_close(fc_job *s) {
     for (size_t i = 0; i < s->input_count; i++) fc_input_close(&s->inputs[i]);
     for (size_t i = 0; i < s->blocks.len; i++) fc_free(s->alloc, s->blocks.at[i]);
     fc_vec_free(s->alloc, &s->blocks);
-    fc_context_free(s->ctx);
+    fusec_context_free(s->api);
     if (s->has_graph) {
         fc_lang_program_free(&s->lang);
         fc_graph_free(&s->graph);
@@ -343,7 +343,10 @@ void fc_job_close(fc_job *s) {
 /* ---- devices and plans ----------------------------------------------------------------------- */
 
 fusec_status fc_job_context(fc_job *s, fc_error *e) {
-    return s->ctx ? FUSEC_OK : fc_context_new(&s->cli->config, &s->ctx, e);
+    if (s->ctx) return FUSEC_OK;
+    FC_TRY(fc_context_over(&s->cli->config, &s->api, e));
+    s->ctx = s->api->runtime;
+    return FUSEC_OK;
 }
 
 /* "there is no CUDA driver (...)", said of a device that was asked for by name. */
@@ -392,12 +395,60 @@ fusec_status fc_job_device(fc_job *s, const char *name, fc_device **out, fc_erro
     return st ? fc_fail(e, st, "%s", own.message) : FUSEC_OK;
 }
 
-fusec_status fc_job_program(fc_job *s, fc_device *d, bool unfused, fc_program **out, fc_error *e) {
+fusec_status fc_job_program(fc_job *s, fc_device *d, bool unfused, fusec_program **out,
+                            fc_error *e) {
     fc_program_options o = {
         .device = d, .mode = s->lang.mode, .unfused = unfused, .name = fc_job_name(s)};
     if (fc_cli_on(s->cli, FC_FLAG_MAX_ROUNDS))
         o.max_rounds = (uint64_t)s->cli->o.number[FC_FLAG_MAX_ROUNDS];
-    return fc_program_new(s->ctx, &s->graph, &o, out, e);
+    return fc_new_program(s->api, &s->graph, &o, out, e);
+}
+
+fusec_status fc_job_failed(fusec_status s, fc_error *e) {
+    return s ? fc_fail(e, s, "%s", fusec_message(NULL)) : FUSEC_OK;
+}
+
+/* A size that the command line says and an array has, too. */
+static fusec_status check_size(const fc_job *s, const fc_dim_value *v, fc_error *e) {
+    const fc_graph *g = &s->graph;
+    uint32_t sym;
+    for (uint32_t i = 0; i < s->nin; i++)
+        for (uint32_t k = 0; k < s->in[i].rank; k++)
+            if (fc_dim_is_sym(&g->dims, fc_axis(g, g->inputs.at[i].node, k), &sym) &&
+                sym == v->sym && s->in[i].shape[k] != v->value)
+                return fc_fail(e, FUSEC_INPUT_SHAPE, "%s is %lld in the call but %lld in %s",
+                               g->dims.syms.at[sym].name, (long long)v->value,
+                               (long long)s->in[i].shape[k], g->inputs.at[i].name);
+    return FUSEC_OK;
+}
+
+static fusec_status tensors(fc_job *s, const fc_tensor *from, uint32_t n, uint32_t room,
+                            fusec_tensor **out, fc_error *e) {
+    *out = fc_arena_alloc(&s->arena, (room + 1) * sizeof **out);
+    if (!*out) return fc_oom(e);
+    for (uint32_t i = 0; i < n; i++)
+        (*out)[i] = (fusec_tensor){.data = from[i].data,
+                                   .shape = from[i].shape,
+                                   .rank = (int32_t)from[i].rank,
+                                   .dtype = from[i].dtype};
+    return FUSEC_OK;
+}
+
+fusec_status fc_job_inputs(fc_job *s, const fusec_program *p, fusec_tensor **in, fc_error *e) {
+    const uint32_t n = (uint32_t)fusec_input_count(p);
+    FC_TRY(tensors(s, s->in, s->nin, n, in, e));
+    for (uint32_t k = 0; k < s->ndims; k++) {
+        const char *name = s->graph.dims.syms.at[s->dims[k].sym].name;
+        for (uint32_t i = s->nin; i < n; i++)
+            if (!strcmp(fusec_input_name(p, (int)i), name))
+                (*in)[i] = (fusec_tensor){.data = &s->dims[k].value, .dtype = FUSEC_I64};
+        FC_TRY(check_size(s, &s->dims[k], e));
+    }
+    return FUSEC_OK;
+}
+
+fusec_status fc_job_outputs(fc_job *s, fusec_tensor **out, fc_error *e) {
+    return tensors(s, s->out, s->nout, s->nout, out, e);
 }
 
 const char *fc_job_name(const fc_job *s) {
@@ -452,23 +503,4 @@ void fc_job_title(const fc_job *s, fc_str *out) {
         fc_job_type(s, g->outputs.at[i].node, out);
     }
     if (list) fc_str_char(out, ')');
-}
-
-fusec_status fc_job_query(fc_job *s, fc_plan_query *out, fc_error *e) {
-    fc_str title;
-    fc_str_init(&title, s->alloc);
-    fc_job_title(s, &title);
-    *out = (fc_plan_query){.alloc = s->alloc,
-                           .arena = &s->arena,
-                           .name = fc_job_name(s),
-                           .title = fc_arena_strdup(&s->arena, title.data, title.len),
-                           .sized = s->sized,
-                           .nin = s->nin,
-                           .ndims = s->ndims,
-                           .nout = s->nout,
-                           .in = s->in,
-                           .dims = s->dims,
-                           .out = s->out};
-    fc_str_free(&title);
-    return out->title ? FUSEC_OK : fc_oom(e);
 }

@@ -12,12 +12,11 @@
 #ifndef FUSEC_FRONTEND_CLI_JOB_H
 #define FUSEC_FRONTEND_CLI_JOB_H
 
+#include "frontend/capi/program.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/input.h"
-#include "frontend/explain/plan_view.h"
 #include "frontend/lang/compile.h"
 #include "frontend/lang/parse.h"
-#include "runtime/program.h"
 
 typedef struct fc_job_request {
     const char *file; /* FILE[:DEF], or the definitions for `expr`; may be NULL with it */
@@ -62,7 +61,8 @@ typedef struct fc_job {
     bool *streamed;
     fc_outfile **written;
     FC_VEC(void *) blocks;
-    fc_context *ctx;
+    fusec_context *api; /* NULL: not yet */
+    fc_context *ctx;    /* of it */
     fc_device *device;  /* that the results are for */
     bool noticed;       /* the note that the choice fell back has been given */
     bool noticed_cache; /* and that the cache can't be used */
@@ -82,8 +82,6 @@ const char *fc_job_name(const fc_job *s); /* of the definition, "expr" for a sni
 /* "softmax(x: f32[n, m]) -> f32[n, m]"; with the sizes in place of the names where inputs
  * say them. */
 void fc_job_title(const fc_job *s, fc_str *out);
-/* The job as it is now, as what a plan's view is asked about. */
-fusec_status fc_job_query(fc_job *s, fc_plan_query *out, fc_error *e);
 /* The type of a value of the graph, in the same way: "f32[5, m]". */
 void fc_job_type(const fc_job *s, fc_node n, fc_str *out);
 /* What the graph's input is in the program; NULL: it is none of its parameters. */
@@ -92,7 +90,13 @@ const fc_lang_param *fc_job_param(const fc_job *s, uint32_t input);
 fusec_status fc_job_context(fc_job *s, fc_error *e);
 /* `name` NULL: --device, FUSEC_DEVICE or auto. */
 fusec_status fc_job_device(fc_job *s, const char *name, fc_device **out, fc_error *e);
-fusec_status fc_job_program(fc_job *s, fc_device *d, bool unfused, fc_program **out, fc_error *e);
+fusec_status fc_job_program(fc_job *s, fc_device *d, bool unfused, fusec_program **out,
+                            fc_error *e);
+/* The arguments of a call as the C functions take them: as many as the program has inputs. */
+fusec_status fc_job_inputs(fc_job *s, const fusec_program *p, fusec_tensor **in, fc_error *e);
+fusec_status fc_job_outputs(fc_job *s, fusec_tensor **out, fc_error *e);
+/* The failure of a C function. */
+fusec_status fc_job_failed(fusec_status s, fc_error *e);
 
 /* ---- sizes (job_sizes.c) ---- */
 

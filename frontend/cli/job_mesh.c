@@ -44,7 +44,8 @@ fusec_status fc_mesh_open(fc_job *s, fc_program *first, fc_mesh_list *m, fc_erro
         m->names[m->n] = name;
         if (m->n) {
             FC_TRY(fc_job_device(s, device, &d, e));
-            FC_TRY(fc_job_program(s, d, false, &m->programs[m->n], e));
+            FC_TRY(fc_job_program(s, d, false, &m->own[m->n], e));
+            m->programs[m->n] = m->own[m->n]->p;
         } else {
             m->programs[0] = first;
         }
@@ -54,7 +55,7 @@ fusec_status fc_mesh_open(fc_job *s, fc_program *first, fc_mesh_list *m, fc_erro
 }
 
 void fc_mesh_close(fc_mesh_list *m) {
-    for (uint32_t i = 1; i < m->n; i++) fc_program_free(m->programs[i]);
+    for (uint32_t i = 1; i < m->n; i++) fusec_program_free(m->own[i]);
     m->n = 0;
 }
 

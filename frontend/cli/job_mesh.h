@@ -15,6 +15,7 @@ enum { FC_MESH_MOST = 64 };
 /* The devices of the list, or the job's one without it, each with its program. */
 typedef struct fc_mesh_list {
     fc_program *programs[FC_MESH_MOST];
+    fusec_program *own[FC_MESH_MOST]; /* those behind the first */
     const char *names[FC_MESH_MOST];
     uint32_t n;
 } fc_mesh_list;

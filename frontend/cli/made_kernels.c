@@ -191,15 +191,17 @@ static fusec_status make_def(void *user, fc_job *s, const fc_item *d, const char
                              const char *stem, fc_error *e) {
     const size_lists *z = user;
     fc_device *device;
+    fusec_program *p = NULL;
     point x = {.s = s};
     (void)d, (void)dtype, (void)stem;
     FC_TRY(fc_job_device(s, NULL, &device, e));
-    FC_TRY(fc_job_program(s, device, false, &x.p, e));
+    FC_TRY(fc_job_program(s, device, false, &p, e));
+    x.p = p->p;
     fc_arena_init(&x.arena, s->alloc);
     fusec_status st = open_point(&x, e);
     if (!st) st = make_all(&x, z, e);
     fc_arena_free(&x.arena);
-    fc_program_free(x.p);
+    fusec_program_free(p);
     return st;
 }
 

@@ -87,7 +87,8 @@ typedef struct fusec_program fusec_program;
 /* Zero or NULL in every field means the default. Set it up with FUSEC_OPTIONS_INIT. */
 typedef struct fusec_options {
     size_t size; /* sizeof(fusec_options): lets later versions add fields */
-    /* "auto" (CUDA if it works, else CPU, else interpreter), "cpu", "cuda", "cuda:1", "interp" */
+    /* "auto" (CUDA if it works, else CPU, else interpreter), "cpu", "cuda", "cuda:1", "interp";
+     * "sm_90": such a GPU, which is not there: programs have plans and sources, and none runs */
     const char *device;
     /* For compiled kernels; default $XDG_CACHE_HOME/fusec, "" for no disk cache. A folder that can't
      * be used is no error: kernels are not kept, and `log` gets the reason. */
@@ -683,8 +684,9 @@ FUSEC_API fusec_status fusec_lazy_read(fusec_lazy *v, void *out, size_t bytes);
 
 /* ---- programs: compile once, call with any sizes ----------------------------------------- */
 
-/* All outputs of the graph. Its leaves are inputs, no arrays; every named size must be the length
- * of an input's axis. */
+/* All outputs of the graph. Its leaves are inputs, no arrays. A named size that is the length of no
+ * input's axis is an input behind the others: an i64 of rank 0, whose data every call has to have.
+ */
 FUSEC_API fusec_status fusec_compile(fusec_graph *g, fusec_program **out);
 
 /* FUSEC_PROGRAM_GRAPH: on CUDA a repeated call with the same sizes is one launch of a CUDA graph,
@@ -692,7 +694,10 @@ FUSEC_API fusec_status fusec_compile(fusec_graph *g, fusec_program **out);
  * than at the last call cost some time for each kernel that they change. The results are the same
  * bit for bit. Intermediate results keep their memory between calls, and arrays must be on the
  * device, else kernels are launched one by one. Nothing changes on other devices. */
-enum { FUSEC_PROGRAM_GRAPH = 1 };
+enum {
+    FUSEC_PROGRAM_GRAPH = 1,
+    FUSEC_PROGRAM_UNFUSED = 2 /* a kernel for each operation: to compare with, and for tests */
+};
 /* As fusec_compile; `flags` are the FUSEC_PROGRAM_* wanted, or 0. */
 FUSEC_API fusec_status fusec_compile_with(fusec_graph *g, unsigned flags, fusec_program **out);
 /* Licences (FUSEC_MODE_*) of the programs that are compiled from this graph afterwards, in place of
@@ -835,12 +840,46 @@ enum {
     FUSEC_EXPLAIN_JSON = 1,    /* one JSON object, with the same names as `fusec explain --json` */
     FUSEC_EXPLAIN_COMPILE = 2, /* compiles what is missing, so that registers are known */
     FUSEC_EXPLAIN_HTML = 4,    /* a page: picture, kernels and their code; one file, no script */
-    FUSEC_EXPLAIN_SVG = 8      /* the picture alone. At most one of JSON, HTML and SVG */
+    FUSEC_EXPLAIN_SVG = 8,     /* the picture alone */
+    FUSEC_EXPLAIN_DOT = 16,    /* the same for Graphviz */
+    FUSEC_EXPLAIN_PLAIN = 32,  /* a line for each kernel, fields between tabs. At most one of JSON,
+                                  HTML, SVG, DOT and PLAIN */
+    FUSEC_EXPLAIN_TIMES = 64   /* runs it and shows measured times beside the predicted ones; of
+                                  fusec_explain_with */
 };
 /* The plan: its kernels, what each makes, reads and writes, why they are several. For these inputs
  * (their data is not looked at); with `ninputs` 0 of a program that has inputs, for any. */
 FUSEC_API fusec_status fusec_explain(fusec_program *p, int ninputs, const fusec_tensor *inputs,
                                      unsigned flags, char **out);
+/* The same with more to say. What is left zero is not said. */
+typedef struct fusec_explain_options {
+    size_t size; /* sizeof(fusec_explain_options); use FUSEC_EXPLAIN_OPTIONS_INIT */
+    unsigned flags;
+    int32_t ninputs, noutputs; /* outputs with FUSEC_EXPLAIN_TIMES alone */
+    const fusec_tensor *inputs, *outputs;
+    const char *title;      /* its first line; NULL: names and types */
+    fusec_program *unfused; /* to compare with: the same program of FUSEC_PROGRAM_UNFUSED */
+    /* Texts of the language that it was made of, for a page: those of a module, with the name of
+     * the file, and of an expression. Each kernel shows the lines that it computes. */
+    const char *text, *text_name, *expr;
+} fusec_explain_options;
+FUSEC_INIT_FUNCTION(fusec_explain_options)
+#define FUSEC_EXPLAIN_OPTIONS_INIT fusec_explain_options_init()
+FUSEC_API fusec_status fusec_explain_with(fusec_program *p, const fusec_explain_options *options,
+                                          char **out);
+/* What a call with these inputs costs, all its kernels together; their data is not looked at. With
+ * FUSEC_EXPLAIN_COMPILE as `flags` what is missing is compiled, so that the first call need not. */
+typedef struct fusec_cost {
+    size_t size;                   /* sizeof(fusec_cost); use FUSEC_COST_INIT */
+    int64_t read, written;         /* bytes */
+    int64_t traffic;               /* every array of every kernel once: bytes that memory has to move */
+    int64_t operations;
+    double predicted; /* seconds; 0: not known for this device */
+} fusec_cost;
+FUSEC_INIT_FUNCTION(fusec_cost)
+#define FUSEC_COST_INIT fusec_cost_init()
+FUSEC_API fusec_status fusec_cost_of(fusec_program *p, int ninputs, const fusec_tensor *inputs,
+                                     unsigned flags, fusec_cost *out);
 /* The plan that computing these values takes. */
 FUSEC_API fusec_status fusec_lazy_explain(fusec_lazy *const *v, int n, unsigned flags, char **out);
 /* The text of a kernel for these inputs: CUDA C, LLVM IR, or the interpreter's listing. */
@@ -868,8 +907,8 @@ FUSEC_API fusec_status fusec_parse_file(fusec_context *ctx, const char *path, in
 FUSEC_API void fusec_module_free(fusec_module *m);
 FUSEC_API int fusec_module_count(const fusec_module *m);               /* of its definitions */
 FUSEC_API const char *fusec_module_name(const fusec_module *m, int i); /* NULL: there is none */
-/* A definition as a program, its parameters the inputs; NULL: the only exported one, or the only
- * one. `flags` as of fusec_compile_with. */
+/* A definition as a program, its parameters the inputs, sizes (`n: dim`) that no array has behind
+ * the arrays; NULL: the only exported one, or the only one. `flags` as of fusec_compile_with. */
 FUSEC_API fusec_status fusec_module_compile(const fusec_module *m, const char *def, unsigned flags,
                                             fusec_program **out);
 
