@@ -1,8 +1,9 @@
 // arith.cuh - arithmetic that CUDA C has no function for, or that NVRTC gets wrong (cuda_guard.c).
 
 //@ divide
-// Quotients by a value of the row without the tests of a division (cuda_divide.c). `most` and `least` are of the
-// bits of a with the sign last, `least` of those less 1: +0 the largest, -0 the least.
+// Quotients by a value of the row without the tests of a division (cuda_divide.c). `most` and
+// `least` are of the bits of a with the sign last, `least` of those less 1: +0 the largest, -0 the
+// least.
 FC_INLINE unsigned int fc_sign_last(float a) {
     const unsigned int u = __float_as_uint(a);
 #ifdef FC_EMULATE
@@ -21,11 +22,17 @@ FC_INLINE float fc_div_by_row(float a, float b, unsigned int &most, unsigned int
 FC_INLINE bool fc_near_ones(unsigned int most, unsigned int least) {
     return most <= 2 * __float_as_uint(0x1p60f) && least >= 2 * __float_as_uint(0x1p-60f) - 1;
 }
-FC_INLINE bool fc_near_one(float b) { return b > 0x1p-24f && b < 0x1p60f; }
+FC_INLINE bool fc_near_one(float b) {
+    return b > 0x1p-24f && b < 0x1p60f;
+}
 #ifdef FC_EMULATE
-static float fc_far_div(float a, float b) { return a / b; }
+static float fc_far_div(float a, float b) {
+    return a / b;
+}
 #else
-static __device__ __noinline__ float fc_far_div(float a, float b) { return a / b; }
+static __device__ __noinline__ float fc_far_div(float a, float b) {
+    return a / b;
+}
 #endif
 
 //@ minmax
@@ -60,8 +67,8 @@ FC_INLINE float fc_maximumf(float a, float b) {
 }
 
 //@ neg
-// -x of a 16-bit integer. ptxas 13.0 takes a plain one into a comparison as an operand of 32 bits, in which
-// -(-32768) is 32768 and -1 of u16 is more than 65535.
+// -x of a 16-bit integer. ptxas 13.0 takes a plain one into a comparison as an operand of 32 bits,
+// in which -(-32768) is 32768 and -1 of u16 is more than 65535.
 FC_INLINE unsigned int fc_neg(unsigned int x) {
     unsigned int r = 0u - x;
 #ifndef FC_EMULATE
@@ -81,9 +88,12 @@ template <typename T> FC_INLINE T fc_byte(T x) {
 }
 
 //@ of_byte
-// An 8-bit integer as a float: as the last bits of 2^23 it is one already, too large by 2^23, and with a sign by 128 more. The
-// instruction that converts runs at a quarter of the rate of these two.
-FC_INLINE float fc_of_byte(unsigned char x) { return __uint_as_float(0x4b000000u | x) - 0x1p23f; }
+// An 8-bit integer as a float: as the last bits of 2^23 it is one already, too large by 2^23, and
+// with a sign by 128 more. The instruction that converts runs at a quarter of the rate of these
+// two.
+FC_INLINE float fc_of_byte(unsigned char x) {
+    return __uint_as_float(0x4b000000u | x) - 0x1p23f;
+}
 FC_INLINE float fc_of_byte(signed char x) {
     return __uint_as_float(0x4b000080u ^ (unsigned char)x) - 0x1.0001p23f;
 }
@@ -99,14 +109,22 @@ FC_INLINE unsigned long long fc_gcd(unsigned long long a, unsigned long long b) 
 }
 
 //@ near
-// Quotients and roots by IEEE 754 without the tests for operands that are far from 1: the steps are those behind such
-// tests. All quotients of normal_raw are right whatever the approximation, as long as it is within two units, and exact
-// at the one divisor whose digits are all ones.
-FC_INLINE double fc_near_div(double a, double b) { return a / b; }
-FC_INLINE double fc_near_sqrt(double a) { return sqrt(a); }
+// Quotients and roots by IEEE 754 without the tests for operands that are far from 1: the steps are
+// those behind such tests. All quotients of normal_raw are right whatever the approximation, as
+// long as it is within two units, and exact at the one divisor whose digits are all ones.
+FC_INLINE double fc_near_div(double a, double b) {
+    return a / b;
+}
+FC_INLINE double fc_near_sqrt(double a) {
+    return sqrt(a);
+}
 #ifdef FC_EMULATE
-FC_INLINE float fc_near_div(float a, float b) { return a / b; }
-FC_INLINE float fc_near_sqrt(float a) { return sqrtf(a); }
+FC_INLINE float fc_near_div(float a, float b) {
+    return a / b;
+}
+FC_INLINE float fc_near_sqrt(float a) {
+    return sqrtf(a);
+}
 #else
 FC_INLINE float fc_near_div(float a, float b) {
     float r;
@@ -125,7 +143,8 @@ FC_INLINE float fc_near_sqrt(float a) {
 
 //@ philox
 // Draw i of 64 bits of Philox4x32-10 (ir/philox.h).
-FC_INLINE unsigned long long fc_philox(unsigned long long i, unsigned long long seed, unsigned long long stream) {
+FC_INLINE unsigned long long fc_philox(unsigned long long i, unsigned long long seed,
+                                       unsigned long long stream) {
     unsigned int c0 = (unsigned int)(i >> 1), c1 = (unsigned int)(i >> 33);
     unsigned int c2 = (unsigned int)stream, c3 = (unsigned int)(stream >> 32);
     unsigned int k0 = (unsigned int)seed, k1 = (unsigned int)(seed >> 32);

@@ -5,9 +5,7 @@
 //@ common
 #pragma nv_diag_suppress 177 /* a kernel need not use all of this */
 #define FC_INLINE static __device__ __forceinline__
-template <typename T, int N, int A> struct alignas(A) fc_vec {
-    T e[N];
-};
+template <typename T, int N, int A> struct alignas(A) fc_vec { T e[N]; };
 /* x, but no compiler knows its value */
 FC_INLINE float fc_opaque(float x, long long zero) {
     return __uint_as_float(__float_as_uint(x) | (unsigned int)zero);
@@ -18,7 +16,9 @@ FC_INLINE double fc_opaque(double x, long long zero) {
 
 //@ index32
 typedef int ix;
-FC_INLINE ix fc_quotient(ix a, ix b) { return (ix)((unsigned int)a / (unsigned int)b); }
+FC_INLINE ix fc_quotient(ix a, ix b) {
+    return (ix)((unsigned int)a / (unsigned int)b);
+}
 
 //@ index64
 typedef long long ix;

@@ -1,10 +1,15 @@
-// flash.cuh - rows of scores on tensor cores (cuda_flash.c). Of 128 columns a thread has, for each of two rows 8 apart,
-// two neighbours of every 8: element i of an array of 64 is in row i / 2 % 2 and column i / 4 * 8 + lane % 4 * 2 + i % 2.
+// flash.cuh - rows of scores on tensor cores (cuda_flash.c). Of 128 columns a thread has, for each
+// of two rows 8 apart, two neighbours of every 8: element i of an array of 64 is in row i / 2 % 2
+// and column i / 4 * 8 + lane % 4 * 2 + i % 2.
 
 //@ flash
-FC_INLINE float fc_minus_inf() { return __uint_as_float(0xff800000u); }
+FC_INLINE float fc_minus_inf() {
+    return __uint_as_float(0xff800000u);
+}
 #ifndef FC_EMULATE
-FC_INLINE void fc_group_go() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+FC_INLINE void fc_group_go() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
 /* off by 2^-22 and 2^-24 of x at most, as parts of the result */
 FC_INLINE float fc_near_exp(float x) {
     float r;
@@ -13,7 +18,9 @@ FC_INLINE float fc_near_exp(float x) {
 }
 #else
 static inline void fc_group_go() {}
-static inline float fc_near_exp(float x) { return expf(x); }
+static inline float fc_near_exp(float x) {
+    return expf(x);
+}
 #endif
 /* of the four threads of a row */
 template <typename R> FC_INLINE R fc_flash_meet(const R &a) {
@@ -41,7 +48,8 @@ template <typename R> FC_INLINE void fc_flash_lanes(const R (&w)[64], R (&out)[2
 }
 
 //@ spans
-// A whole number of which two ends are known (cuda_flash_mask.c). Ends beyond 2^61 are not: the number may be any.
+// A whole number of which two ends are known (cuda_flash_mask.c). Ends beyond 2^61 are not: the
+// number may be any.
 struct fc_span {
     long long lo, hi;
 };
@@ -51,7 +59,9 @@ FC_INLINE fc_span fc_any() {
     r.hi = 0x7fffffffffffffffll;
     return r;
 }
-FC_INLINE bool fc_is_any(const fc_span &a) { return a.lo < -(1ll << 61) || a.hi > 1ll << 61; }
+FC_INLINE bool fc_is_any(const fc_span &a) {
+    return a.lo < -(1ll << 61) || a.hi > 1ll << 61;
+}
 FC_INLINE fc_span fc_between(long long lo, long long hi) {
     fc_span r;
     r.lo = lo;
@@ -61,14 +71,22 @@ FC_INLINE fc_span fc_between(long long lo, long long hi) {
 FC_INLINE fc_span fc_span_add(const fc_span &a, const fc_span &b) {
     return fc_is_any(a) || fc_is_any(b) ? fc_any() : fc_between(a.lo + b.lo, a.hi + b.hi);
 }
-FC_INLINE fc_span fc_span_neg(const fc_span &a) { return fc_is_any(a) ? fc_any() : fc_between(-a.hi, -a.lo); }
-FC_INLINE fc_span fc_span_sub(const fc_span &a, const fc_span &b) { return fc_span_add(a, fc_span_neg(b)); }
+FC_INLINE fc_span fc_span_neg(const fc_span &a) {
+    return fc_is_any(a) ? fc_any() : fc_between(-a.hi, -a.lo);
+}
+FC_INLINE fc_span fc_span_sub(const fc_span &a, const fc_span &b) {
+    return fc_span_add(a, fc_span_neg(b));
+}
 FC_INLINE bool fc_fits(long long a, long long b) {
     const double r = (double)a * (double)b;
     return r < 0x1p61 && r > -0x1p61;
 }
-FC_INLINE long long fc_least(long long a, long long b) { return a < b ? a : b; }
-FC_INLINE long long fc_most(long long a, long long b) { return a > b ? a : b; }
+FC_INLINE long long fc_least(long long a, long long b) {
+    return a < b ? a : b;
+}
+FC_INLINE long long fc_most(long long a, long long b) {
+    return a > b ? a : b;
+}
 FC_INLINE fc_span fc_span_minimum(const fc_span &a, const fc_span &b) {
     return fc_between(fc_least(a.lo, b.lo), fc_least(a.hi, b.hi));
 }
@@ -76,18 +94,24 @@ FC_INLINE fc_span fc_span_maximum(const fc_span &a, const fc_span &b) {
     return fc_between(fc_most(a.lo, b.lo), fc_most(a.hi, b.hi));
 }
 FC_INLINE fc_span fc_span_mul(const fc_span &a, const fc_span &b) {
-    if (fc_is_any(a) || fc_is_any(b) || !fc_fits(a.lo, b.lo) || !fc_fits(a.lo, b.hi) || !fc_fits(a.hi, b.lo) || !fc_fits(a.hi, b.hi))
+    if (fc_is_any(a) || fc_is_any(b) || !fc_fits(a.lo, b.lo) || !fc_fits(a.lo, b.hi) ||
+        !fc_fits(a.hi, b.lo) || !fc_fits(a.hi, b.hi))
         return fc_any();
     const long long p = a.lo * b.lo, q = a.lo * b.hi, r = a.hi * b.lo, s = a.hi * b.hi;
-    return fc_between(fc_least(fc_least(p, q), fc_least(r, s)), fc_most(fc_most(p, q), fc_most(r, s)));
+    return fc_between(fc_least(fc_least(p, q), fc_least(r, s)),
+                      fc_most(fc_most(p, q), fc_most(r, s)));
 }
 FC_INLINE fc_span fc_span_abs(const fc_span &a) {
     if (fc_is_any(a)) return fc_any();
     return a.lo >= 0 ? a : a.hi <= 0 ? fc_span_neg(a) : fc_between(0, fc_most(-a.lo, a.hi));
 }
-FC_INLINE fc_span fc_span_shr(const fc_span &a, int by) { return fc_is_any(a) ? a : fc_between(a.lo >> by, a.hi >> by); }
+FC_INLINE fc_span fc_span_shr(const fc_span &a, int by) {
+    return fc_is_any(a) ? a : fc_between(a.lo >> by, a.hi >> by);
+}
 /* where it may have wrapped around */
-FC_INLINE fc_span fc_span_within(const fc_span &a, long long lo, long long hi) { return a.lo < lo || a.hi > hi ? fc_between(lo, hi) : a; }
+FC_INLINE fc_span fc_span_within(const fc_span &a, long long lo, long long hi) {
+    return a.lo < lo || a.hi > hi ? fc_between(lo, hi) : a;
+}
 /* whether it holds for all, and for none */
 struct fc_truth {
     bool all, none;
@@ -98,11 +122,21 @@ FC_INLINE fc_truth fc_truth_of(bool all, bool none) {
     r.none = none;
     return r;
 }
-FC_INLINE fc_truth fc_span_lt(const fc_span &a, const fc_span &b) { return fc_truth_of(a.hi < b.lo, a.lo >= b.hi); }
-FC_INLINE fc_truth fc_span_le(const fc_span &a, const fc_span &b) { return fc_truth_of(a.hi <= b.lo, a.lo > b.hi); }
+FC_INLINE fc_truth fc_span_lt(const fc_span &a, const fc_span &b) {
+    return fc_truth_of(a.hi < b.lo, a.lo >= b.hi);
+}
+FC_INLINE fc_truth fc_span_le(const fc_span &a, const fc_span &b) {
+    return fc_truth_of(a.hi <= b.lo, a.lo > b.hi);
+}
 FC_INLINE fc_truth fc_span_eq(const fc_span &a, const fc_span &b) {
     return fc_truth_of(a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, a.hi < b.lo || b.hi < a.lo);
 }
-FC_INLINE fc_truth fc_truth_not(const fc_truth &a) { return fc_truth_of(a.none, a.all); }
-FC_INLINE fc_truth fc_truth_and(const fc_truth &a, const fc_truth &b) { return fc_truth_of(a.all && b.all, a.none || b.none); }
-FC_INLINE fc_truth fc_truth_or(const fc_truth &a, const fc_truth &b) { return fc_truth_of(a.all || b.all, a.none && b.none); }
+FC_INLINE fc_truth fc_truth_not(const fc_truth &a) {
+    return fc_truth_of(a.none, a.all);
+}
+FC_INLINE fc_truth fc_truth_and(const fc_truth &a, const fc_truth &b) {
+    return fc_truth_of(a.all && b.all, a.none || b.none);
+}
+FC_INLINE fc_truth fc_truth_or(const fc_truth &a, const fc_truth &b) {
+    return fc_truth_of(a.all || b.all, a.none && b.none);
+}

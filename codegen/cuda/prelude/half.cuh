@@ -1,5 +1,5 @@
-// half.cuh - 16-bit floats, and functions whose result is rounded to 16 bits. FC_EMULATE: the text is being
-// compiled for a host, which has functions of its own for the conversions of f16.
+// half.cuh - 16-bit floats, and functions whose result is rounded to 16 bits. FC_EMULATE: the text
+// is being compiled for a host, which has functions of its own for the conversions of f16.
 
 //@ f16
 // Conversions to 16 bits go in pairs: those of single values run at a quarter of the rate.
@@ -23,19 +23,20 @@ FC_INLINE unsigned short fc_f16_bits(float f) {
 #endif
 
 //@ f16_arith
-// Sums, differences and products of 16-bit values as instructions of their own: they round once what f32 has
-// exactly, or with more than twice the bits and two, so that rounding again changes nothing.
+// Sums, differences and products of 16-bit values as instructions of their own: they round once
+// what f32 has exactly, or with more than twice the bits and two, so that rounding again changes
+// nothing.
 #if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 530
-#define FC_HALF(name, sign) \
-    FC_INLINE unsigned short fc_f16_##name(unsigned short a, unsigned short b) { \
-        unsigned short r; \
-        asm(#name ".rn.f16 %0, %1, %2;" : "=h"(r) : "h"(a), "h"(b)); \
-        return r; \
+#define FC_HALF(name, sign)                                                                        \
+    FC_INLINE unsigned short fc_f16_##name(unsigned short a, unsigned short b) {                   \
+        unsigned short r;                                                                          \
+        asm(#name ".rn.f16 %0, %1, %2;" : "=h"(r) : "h"(a), "h"(b));                               \
+        return r;                                                                                  \
     }
 #else
-#define FC_HALF(name, sign) \
-    FC_INLINE unsigned short fc_f16_##name(unsigned short a, unsigned short b) { \
-        return fc_f16_bits(fc_f16_value(a) sign fc_f16_value(b)); \
+#define FC_HALF(name, sign)                                                                        \
+    FC_INLINE unsigned short fc_f16_##name(unsigned short a, unsigned short b) {                   \
+        return fc_f16_bits(fc_f16_value(a) sign fc_f16_value(b));                                  \
     }
 #endif
 FC_HALF(add, +)
@@ -77,21 +78,23 @@ FC_INLINE unsigned short fc_bf16_upper(float f) {
     return h;
 #endif
 }
-FC_INLINE unsigned short fc_bf16_bits(float f) { return fc_bf16_upper(fc_bf16_round(f)); }
+FC_INLINE unsigned short fc_bf16_bits(float f) {
+    return fc_bf16_upper(fc_bf16_round(f));
+}
 
 //@ bf16_arith
 // As f16_arith.
 #if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 900
-#define FC_HALF(name, sign) \
-    FC_INLINE unsigned short fc_bf16_##name(unsigned short a, unsigned short b) { \
-        unsigned short r; \
-        asm(#name ".rn.bf16 %0, %1, %2;" : "=h"(r) : "h"(a), "h"(b)); \
-        return r; \
+#define FC_HALF(name, sign)                                                                        \
+    FC_INLINE unsigned short fc_bf16_##name(unsigned short a, unsigned short b) {                  \
+        unsigned short r;                                                                          \
+        asm(#name ".rn.bf16 %0, %1, %2;" : "=h"(r) : "h"(a), "h"(b));                              \
+        return r;                                                                                  \
     }
 #else
-#define FC_HALF(name, sign) \
-    FC_INLINE unsigned short fc_bf16_##name(unsigned short a, unsigned short b) { \
-        return fc_bf16_bits(fc_bf16_value(a) sign fc_bf16_value(b)); \
+#define FC_HALF(name, sign)                                                                        \
+    FC_INLINE unsigned short fc_bf16_##name(unsigned short a, unsigned short b) {                  \
+        return fc_bf16_bits(fc_bf16_value(a) sign fc_bf16_value(b));                               \
     }
 #endif
 FC_HALF(add, +)
@@ -100,8 +103,8 @@ FC_HALF(mul, *)
 #undef FC_HALF
 
 //@ sign
-// Where the sign of a NaN has to be kept (cuda_sign.c). A negation is written in PTX: what the compiler knows as
-// one is the adder's again.
+// Where the sign of a NaN has to be kept (cuda_sign.c). A negation is written in PTX: what the
+// compiler knows as one is the adder's again.
 FC_INLINE float fc_signed_negf(float f) {
 #ifdef FC_EMULATE
     return -f;
@@ -123,7 +126,8 @@ FC_INLINE double fc_signed_neg(double f) {
 
 //@ sign_f16
 FC_INLINE float fc_f16_signed_value(unsigned short h) {
-    return __uint_as_float((__float_as_uint(fc_f16_value(h)) & 0x7fffffffu) | ((unsigned int)h & 0x8000u) << 16);
+    return __uint_as_float((__float_as_uint(fc_f16_value(h)) & 0x7fffffffu) |
+                           ((unsigned int)h & 0x8000u) << 16);
 }
 FC_INLINE unsigned short fc_f16_signed_bits(float f) {
     return (unsigned short)((fc_f16_bits(f) & 0x7fffu) | (__float_as_uint(f) >> 16 & 0x8000u));
@@ -131,31 +135,43 @@ FC_INLINE unsigned short fc_f16_signed_bits(float f) {
 
 //@ sign_bf16
 FC_INLINE float fc_bf16_signed_round(float f) {
-    return __uint_as_float((__float_as_uint(fc_bf16_round(f)) & 0x7fffffffu) | (__float_as_uint(f) & 0x80000000u));
+    return __uint_as_float((__float_as_uint(fc_bf16_round(f)) & 0x7fffffffu) |
+                           (__float_as_uint(f) & 0x80000000u));
 }
 
 //@ half
 // Functions whose result is rounded to 16 bits, at once or (wide16) some time.
 //
-// A quotient of 16-bit values that is not in the middle of two 16-bit values is at least 2^-17 (bf16) or 2^-23
-// (f16) of itself away from any, and one that is (a subnormal one) is an f32.
+// A quotient of 16-bit values that is not in the middle of two 16-bit values is at least 2^-17
+// (bf16) or 2^-23 (f16) of itself away from any, and one that is (a subnormal one) is an f32.
 //
-// fc_div_bf16: so the product with the reciprocal rounded to nearest leads to the right side, and to the middle
-// itself, too: below 2^-126 it is off by less than half of 2^-149. One step makes any reciprocal that is off by
-// two units the nearest one, as the divisor has 8 bits. What depends on the divisor alone the compiler does once
-// a row where it is one for all. Scaling keeps the reciprocal finite and no subnormal; what it makes overflow
-// overflows anyway, and what it makes lose bits is below half of the least bf16.
+// fc_div_bf16: so the product with the reciprocal rounded to nearest leads to the right side, and
+// to the middle itself, too: below 2^-126 it is off by less than half of 2^-149. One step makes any
+// reciprocal that is off by two units the nearest one, as the divisor has 8 bits. What depends on
+// the divisor alone the compiler does once a row where it is one for all. Scaling keeps the
+// reciprocal finite and no subnormal; what it makes overflow overflows anyway, and what it makes
+// lose bits is below half of the least bf16.
 //
-// fc_div_f16: one correction by the exact remainder leads there. Where the remainder is 0 or no number, the
-// product is the quotient, sign and all.
+// fc_div_f16: one correction by the exact remainder leads there. Where the remainder is 0 or no
+// number, the product is the quotient, sign and all.
 //
 // fc_div_near: of floats; off by two units of f32 at most, 2^-149 of subnormal results.
 #ifdef FC_EMULATE
-FC_INLINE float fc_div_bf16(float a, float b) { return a / b; }
-FC_INLINE float fc_div_f16(float a, float b) { return a / b; }
-FC_INLINE float fc_div_near(float a, float b) { return a / b; }
-FC_INLINE float fc_exp16(float x) { return expf(x); }
-FC_INLINE float fc_tanh16(float x) { return tanhf(x); }
+FC_INLINE float fc_div_bf16(float a, float b) {
+    return a / b;
+}
+FC_INLINE float fc_div_f16(float a, float b) {
+    return a / b;
+}
+FC_INLINE float fc_div_near(float a, float b) {
+    return a / b;
+}
+FC_INLINE float fc_exp16(float x) {
+    return expf(x);
+}
+FC_INLINE float fc_tanh16(float x) {
+    return tanhf(x);
+}
 #else
 FC_INLINE float fc_rcp(float x) {
     float r;
@@ -202,7 +218,9 @@ FC_INLINE float fc_tanh16(float x) {
 //@ sine
 // sin whose result is rounded to 16 bits, in code that has angles.
 #ifdef FC_EMULATE
-FC_INLINE float fc_sin16(float x) { return sinf(x); }
+FC_INLINE float fc_sin16(float x) {
+    return sinf(x);
+}
 #else
 /* off by 2^-19 of itself: the angle is taken to half a turn, whose number's last bit is the sign */
 FC_INLINE float fc_sin16(float x) {

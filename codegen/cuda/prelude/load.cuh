@@ -1,9 +1,10 @@
-// load.cuh - loads of whole vectors that say what caches should do with what they read (cuda_load.c).
+// load.cuh - loads of whole vectors that say what caches should do with what they read
+// (cuda_load.c).
 
 //@ load_last
-// A load whose line leaves the L2 after those that have no such wish; not of fewer than 4 bytes. The asm is
-// neither volatile nor does it clobber memory, so that loads may move and stand side by side as others do: a
-// kernel never writes what it loads (ir/kernel.h).
+// A load whose line leaves the L2 after those that have no such wish; not of fewer than 4 bytes.
+// The asm is neither volatile nor does it clobber memory, so that loads may move and stand side by
+// side as others do: a kernel never writes what it loads (ir/kernel.h).
 template <typename V> FC_INLINE V fc_load_last(const V *p) {
 #if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800
     union {
@@ -15,9 +16,7 @@ template <typename V> FC_INLINE V fc_load_last(const V *p) {
     if constexpr (sizeof(V) < 4) {
         to.v = *p;
     } else if constexpr (sizeof(V) == 4) {
-        asm("ld.global.L2::cache_hint.b32 %0, [%1], %2;"
-            : "=r"(to.r[0])
-            : "l"(p), "l"(wish));
+        asm("ld.global.L2::cache_hint.b32 %0, [%1], %2;" : "=r"(to.r[0]) : "l"(p), "l"(wish));
     } else if constexpr (sizeof(V) == 8) {
         asm("ld.global.L2::cache_hint.v2.b32 {%0, %1}, [%2], %3;"
             : "=r"(to.r[0]), "=r"(to.r[1])
@@ -43,8 +42,12 @@ template <typename T, int N, int A> FC_INLINE void fc_spread(T *to, fc_vec<T, N,
 
 //@ put
 // An element of global or shared memory takes a value in, at the same time as others do.
-static __device__ inline void fc_put_sum(int *p, int v) { atomicAdd(p, v); }
-static __device__ inline void fc_put_sum(unsigned int *p, unsigned int v) { atomicAdd(p, v); }
+static __device__ inline void fc_put_sum(int *p, int v) {
+    atomicAdd(p, v);
+}
+static __device__ inline void fc_put_sum(unsigned int *p, unsigned int v) {
+    atomicAdd(p, v);
+}
 static __device__ inline void fc_put_sum(unsigned long long *p, unsigned long long v) {
     atomicAdd(p, v);
 }

@@ -1,15 +1,17 @@
 // ring.cuh - rows that stream through shared memory or lie in that of a cluster (cuda_ring.c):
-// barriers in shared memory (mbarrier) and bulk copies. A host has functions of its own for the instructions.
+// barriers in shared memory (mbarrier) and bulk copies. A host has functions of its own for the
+// instructions.
 
 //@ ring
-// A gate, an mbarrier, opens when all have joined it and the bytes that are expected have come; whoever passes
-// it says whether it has opened an odd number of times before.
+// A gate, an mbarrier, opens when all have joined it and the bytes that are expected have come;
+// whoever passes it says whether it has opened an odd number of times before.
 #ifndef FC_EMULATE
 FC_INLINE unsigned int fc_shared(const void *p) {
     return (unsigned int)__cvta_generic_to_shared(p);
 }
 FC_INLINE void fc_gate_make(unsigned long long *gate, unsigned int n) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(fc_shared(gate)), "r"(n) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(fc_shared(gate)), "r"(n)
+                 : "memory");
 }
 FC_INLINE void fc_gates_made() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -18,17 +20,28 @@ FC_INLINE void fc_gate_join(unsigned long long *gate) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(fc_shared(gate)) : "memory");
 }
 FC_INLINE void fc_gate_expect(unsigned long long *gate, unsigned int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(fc_shared(gate)), "r"(bytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(fc_shared(gate)),
+                 "r"(bytes)
+                 : "memory");
 }
 FC_INLINE void fc_gate_pass(unsigned long long *gate, unsigned int odd) {
     unsigned int passed;
-    do asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}" : "=r"(passed) : "r"(fc_shared(gate)), "r"(odd) : "memory");
+    do
+        asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; "
+                     "selp.u32 %0, 1, 0, p;}"
+                     : "=r"(passed)
+                     : "r"(fc_shared(gate)), "r"(odd)
+                     : "memory");
     while (!passed);
 }
 /* stores by ordinary instructions come before bulk copies of the same place */
-FC_INLINE void fc_kept() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+FC_INLINE void fc_kept() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
 FC_INLINE void fc_send(void *to, const void *from, unsigned int bytes) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(fc_shared(from)), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
+                 "r"(fc_shared(from)), "r"(bytes)
+                 : "memory");
 }
 FC_INLINE void fc_sent() {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
@@ -42,7 +55,11 @@ FC_INLINE void fc_group(int number, int threads) {
 //@ fetch
 #ifndef FC_EMULATE
 FC_INLINE void fc_fetch(void *to, const void *from, unsigned int bytes, unsigned long long *gate) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(fc_shared(to)), "l"(from), "r"(bytes), "r"(fc_shared(gate)) : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+            "r"(fc_shared(to)),
+        "l"(from), "r"(bytes), "r"(fc_shared(gate))
+        : "memory");
 }
 #endif
 
@@ -52,18 +69,23 @@ FC_INLINE void fc_fetch(void *to, const void *from, unsigned int bytes, unsigned
 FC_INLINE void fc_fetch(void *to, const void *from, unsigned int bytes, unsigned long long *gate) {
     unsigned long long wish;
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(wish));
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(fc_shared(to)), "l"(from), "r"(bytes), "r"(fc_shared(gate)), "l"(wish) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+                 "[%0], [%1], %2, [%3], %4;" ::"r"(fc_shared(to)),
+                 "l"(from), "r"(bytes), "r"(fc_shared(gate)), "l"(wish)
+                 : "memory");
 }
 #endif
 
 //@ pieces
-// Bulk copies are of whole lines; what is before and after them the lanes of a warp read or write. Requests of
-// 4 KiB by neighbouring lanes are as fast as one for all.
+// Bulk copies are of whole lines; what is before and after them the lanes of a warp read or write.
+// Requests of 4 KiB by neighbouring lanes are as fast as one for all.
 FC_INLINE unsigned int fc_shift(const void *p) {
     return (unsigned int)(unsigned long long)p & 127;
 }
 /* bytes up to the first line, of whole lines, after them */
-struct fc_piece { unsigned int head, middle, tail; };
+struct fc_piece {
+    unsigned int head, middle, tail;
+};
 FC_INLINE fc_piece fc_piece_of(const void *p, unsigned int bytes) {
     fc_piece e;
     e.head = -fc_shift(p) & 127;
@@ -72,8 +94,7 @@ FC_INLINE fc_piece fc_piece_of(const void *p, unsigned int bytes) {
     e.tail = bytes - e.head - e.middle;
     return e;
 }
-template <typename T>
-FC_INLINE void fc_edges(T *to, const T *from, const fc_piece &e, int lane) {
+template <typename T> FC_INLINE void fc_edges(T *to, const T *from, const fc_piece &e, int lane) {
     const unsigned int size = (unsigned int)sizeof(T), after = (e.head + e.middle) / size;
 #pragma unroll
     for (unsigned int n = 0; n < 128 / size; n += 32) {
@@ -84,7 +105,8 @@ FC_INLINE void fc_edges(T *to, const T *from, const fc_piece &e, int lane) {
 }
 /* by all lanes of a warp, which join at the gate afterwards */
 template <typename T>
-FC_INLINE void fc_bring(T *to, const T *from, const fc_piece &e, int lane, unsigned long long *gate) {
+FC_INLINE void fc_bring(T *to, const T *from, const fc_piece &e, int lane,
+                        unsigned long long *gate) {
     for (unsigned int at = lane * 4096; at < e.middle; at += 32 * 4096)
         fc_fetch((char *)to + e.head + at, (const char *)from + e.head + at,
                  e.middle - at < 4096 ? e.middle - at : 4096, gate);
@@ -96,7 +118,8 @@ template <typename T> FC_INLINE void fc_take(T *to, const T *from, int n, int la
     __syncwarp();
     if (((fc_shift(to) ^ fc_shift(from)) & 15) == 0) {
         const fc_piece e = fc_piece_of(to, n * (unsigned int)sizeof(T));
-        if (lane == 0 && e.middle) fc_send((char *)to + e.head, (const char *)from + e.head, e.middle);
+        if (lane == 0 && e.middle)
+            fc_send((char *)to + e.head, (const char *)from + e.head, e.middle);
         fc_edges(to, from, e, lane);
     } else {
 #pragma unroll 1
@@ -105,9 +128,9 @@ template <typename T> FC_INLINE void fc_take(T *to, const T *from, int n, int la
 }
 
 //@ cluster
-// Remote stores to the shared memory of the other blocks of a cluster. Blocks meet so that the gates of all are
-// there, for which fc_told_make has a fence. A barrier that releases would order all memory of the device, which
-// takes longer than an exchange.
+// Remote stores to the shared memory of the other blocks of a cluster. Blocks meet so that the
+// gates of all are there, for which fc_told_make has a fence. A barrier that releases would order
+// all memory of the device, which takes longer than an exchange.
 #ifndef FC_EMULATE
 FC_INLINE void fc_cluster_arrive() {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
@@ -122,7 +145,12 @@ FC_INLINE void fc_told_make(unsigned long long *gate, unsigned int bytes) {
 }
 FC_INLINE void fc_told_pass(unsigned long long *gate) {
     unsigned int passed;
-    do asm volatile("{.reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p;}" : "=r"(passed) : "r"(fc_shared(gate)) : "memory");
+    do
+        asm volatile("{.reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, "
+                     "[%1], 0; selp.u32 %0, 1, 0, p;}"
+                     : "=r"(passed)
+                     : "r"(fc_shared(gate))
+                     : "memory");
     while (!passed);
 }
 FC_INLINE unsigned int fc_there(const void *p, unsigned int block) {
@@ -131,16 +159,19 @@ FC_INLINE unsigned int fc_there(const void *p, unsigned int block) {
     return there;
 }
 template <int N>
-FC_INLINE void fc_tell(unsigned int *slot, const unsigned int (&w)[N], unsigned int block, unsigned long long *gate) {
+FC_INLINE void fc_tell(unsigned int *slot, const unsigned int (&w)[N], unsigned int block,
+                       unsigned long long *gate) {
     const unsigned int to = fc_there(slot, block), at = fc_there(gate, block);
 #pragma unroll
     for (int i = 0; i < N; i++)
-        asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to + 4 * i), "r"(w[i]), "r"(at) : "memory");
+        asm volatile(
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(
+                to + 4 * i),
+            "r"(w[i]), "r"(at)
+            : "memory");
 }
 #endif
-template <typename R> struct fc_words {
-    unsigned int w[(sizeof(R) + 3) / 4];
-};
+template <typename R> struct fc_words { unsigned int w[(sizeof(R) + 3) / 4]; };
 template <typename R> FC_INLINE fc_words<R> fc_words_of(const R &x) {
     fc_words<R> to = {{0}};
     memcpy(to.w, &x, sizeof(R));

@@ -1,36 +1,41 @@
 // sort.cuh - rows of unsigned integers in order, with their positions or without (cuda_sort.c).
 //
-// Short rows: a network of exchanges in the registers of a block, several rows side by side. Long rows: by digits of
-// 8 bits from the lowest. One kernel counts the digits of each place; then, for each place, tiles of a row order their
-// elements by the digit and put them behind those of the tiles before, whose counts they look back at. Everything is
-// stable: keys that are equal stay in the order of their positions. Of a part of the order of long rows the first and
-// the last key are found digit by digit, what lies between them is kept in its order, and that is sorted.
+// Short rows: a network of exchanges in the registers of a block, several rows side by side. Long
+// rows: by digits of 8 bits from the lowest. One kernel counts the digits of each place; then, for
+// each place, tiles of a row order their elements by the digit and put them behind those of the
+// tiles before, whose counts they look back at. Everything is stable: keys that are equal stay in
+// the order of their positions. Of a part of the order of long rows the first and the last key are
+// found digit by digit, what lies between them is kept in its order, and that is sorted.
 
 //@ sort
 /* words of the parameters */
 enum {
-    FC_SORT_IN,       /* keys */
-    FC_SORT_OUT,      /* keys in order; 0: nobody wants them */
-    FC_SORT_AT_IN,    /* unsigned int: positions; 0: the elements stand where they are */
-    FC_SORT_AT_OUT,   /* unsigned int, or long long where LAST is set */
-    FC_SORT_N,        /* elements of a row */
+    FC_SORT_IN,     /* keys */
+    FC_SORT_OUT,    /* keys in order; 0: nobody wants them */
+    FC_SORT_AT_IN,  /* unsigned int: positions; 0: the elements stand where they are */
+    FC_SORT_AT_OUT, /* unsigned int, or long long where LAST is set */
+    FC_SORT_N,      /* elements of a row */
     FC_SORT_ROWS,
-    FC_SORT_PLACE,    /* number of the digit */
+    FC_SORT_PLACE, /* number of the digit */
     FC_SORT_LAST,
-    FC_SORT_COUNTS,   /* unsigned int [row][place][256] */
-    FC_SORT_TILES,    /* unsigned long long [row][tile][256] */
-    FC_SORT_TICKETS,  /* unsigned int [place] */
-    FC_SORT_FIRST,    /* the part that is wanted, */
-    FC_SORT_GIVEN,    /* so many places; behind the last one it stays the last one */
-    FC_SORT_ENDS      /* fc_sort_end [row][2] */
+    FC_SORT_COUNTS,  /* unsigned int [row][place][256] */
+    FC_SORT_TILES,   /* unsigned long long [row][tile][256] */
+    FC_SORT_TICKETS, /* unsigned int [place] */
+    FC_SORT_FIRST,   /* the part that is wanted, */
+    FC_SORT_GIVEN,   /* so many places; behind the last one it stays the last one */
+    FC_SORT_ENDS     /* fc_sort_end [row][2] */
 };
 enum { FC_SORT_THREADS = 256, FC_SORT_WARPS = FC_SORT_THREADS / 32 };
-template <typename K> FC_INLINE unsigned int fc_digit(K key, int place) { return (unsigned int)(key >> 8 * place) & 255; }
+template <typename K> FC_INLINE unsigned int fc_digit(K key, int place) {
+    return (unsigned int)(key >> 8 * place) & 255;
+}
 
 //@ sort_rows
 enum { FC_SORT_OWN = 8, FC_SORT_SLOTS = FC_SORT_THREADS * FC_SORT_OWN };
 /* so that threads which take eight neighbours each meet different banks */
-FC_INLINE unsigned int fc_slot(unsigned int i) { return i + i / 32; }
+FC_INLINE unsigned int fc_slot(unsigned int i) {
+    return i + i / 32;
+}
 template <typename K, bool AT> struct fc_sorting {
     K key[FC_SORT_OWN];
     unsigned int at[AT ? FC_SORT_OWN : 1];
@@ -66,7 +71,8 @@ template <typename K, bool AT> struct fc_sorting {
                 if (d <= from && !(i & d)) order(i, i + d);
     }
     /* with the elements of thread ^ mask, in their order or in the opposite one */
-    __device__ __forceinline__ void exchange(unsigned int mask, bool mirror, K *keys, unsigned int *ats) {
+    __device__ __forceinline__ void exchange(unsigned int mask, bool mirror, K *keys,
+                                             unsigned int *ats) {
         const bool upper = (threadIdx.x & (mirror ? (mask + 1) / 2 : mask)) != 0;
         K k[FC_SORT_OWN];
         unsigned int a[FC_SORT_OWN] = {0};
@@ -78,7 +84,8 @@ template <typename K, bool AT> struct fc_sorting {
                 if constexpr (AT) a[i] = __shfl_xor_sync(~0u, at[i], (int)mask);
             }
         } else {
-            const unsigned int mine = threadIdx.x * FC_SORT_OWN, other = (threadIdx.x ^ mask) * FC_SORT_OWN;
+            const unsigned int mine = threadIdx.x * FC_SORT_OWN,
+                               other = (threadIdx.x ^ mask) * FC_SORT_OWN;
             __syncthreads();
 #pragma unroll
             for (int i = 0; i < FC_SORT_OWN; i++) {
@@ -94,7 +101,8 @@ template <typename K, bool AT> struct fc_sorting {
         }
         if (mirror) {
 #pragma unroll
-            for (int i = 0; i < FC_SORT_OWN; i++) meet(i, k[FC_SORT_OWN - 1 - i], a[FC_SORT_OWN - 1 - i], upper);
+            for (int i = 0; i < FC_SORT_OWN; i++)
+                meet(i, k[FC_SORT_OWN - 1 - i], a[FC_SORT_OWN - 1 - i], upper);
         } else {
 #pragma unroll
             for (int i = 0; i < FC_SORT_OWN; i++) meet(i, k[i], a[i], upper);
@@ -113,7 +121,8 @@ template <typename K, bool AT> struct fc_sorting {
         for (unsigned int s = 2 * FC_SORT_OWN; s <= size; s *= 2) {
             exchange(s / FC_SORT_OWN - 1, true, keys, ats);
 #pragma unroll 1
-            for (unsigned int d = s / 4; d >= FC_SORT_OWN; d /= 2) exchange(d / FC_SORT_OWN, false, keys, ats);
+            for (unsigned int d = s / 4; d >= FC_SORT_OWN; d /= 2)
+                exchange(d / FC_SORT_OWN, false, keys, ats);
             halves(FC_SORT_OWN / 2);
         }
     }
@@ -135,7 +144,7 @@ template <typename K, bool AT> FC_INLINE void fc_sort_rows(const long long *w) {
     for (int i = 0; i < FC_SORT_OWN; i++) {
         const unsigned int slot = i * FC_SORT_THREADS + thread, c = slot & (size - 1);
         const long long r = row + (slot >> shift);
-        keys[fc_slot(slot)] = c < n && r < rows ? in[r * n + c] : (K)~(K)0;
+        keys[fc_slot(slot)] = c < n && r < rows ? in[r * n + c] : (K) ~(K)0;
     }
     __syncthreads();
 #pragma unroll
@@ -160,9 +169,12 @@ template <typename K, bool AT> FC_INLINE void fc_sort_rows(const long long *w) {
         if (c >= n || r >= rows) continue;
         const unsigned int *at_in = (const unsigned int *)w[FC_SORT_AT_IN];
         const int given = (int)w[FC_SORT_GIVEN];
-        for (int k = (int)c - (int)w[FC_SORT_FIRST]; k >= 0 && k < given; k = c == n - 1 ? k + 1 : given) {
+        for (int k = (int)c - (int)w[FC_SORT_FIRST]; k >= 0 && k < given;
+             k = c == n - 1 ? k + 1 : given) {
             if (out) out[r * given + k] = keys[fc_slot(slot)];
-            if constexpr (AT) at_out[r * given + k] = at_in ? at_in[r * n + ats[fc_slot(slot)]] : ats[fc_slot(slot)];
+            if constexpr (AT)
+                at_out[r * given + k] =
+                    at_in ? at_in[r * n + ats[fc_slot(slot)]] : ats[fc_slot(slot)];
         }
     }
 }
@@ -215,7 +227,9 @@ FC_INLINE unsigned int fc_same_digit(unsigned int digit) {
     return same;
 }
 /* the lanes where it holds */
-FC_INLINE unsigned int fc_lanes(bool x) { return __ballot_sync(~0u, x); }
+FC_INLINE unsigned int fc_lanes(bool x) {
+    return __ballot_sync(~0u, x);
+}
 #endif
 /* what the threads before this one have; `board` has room for the warps */
 FC_INLINE unsigned int fc_sum_before(unsigned int x, unsigned int *board) {
@@ -234,12 +248,14 @@ FC_INLINE unsigned int fc_sum_before(unsigned int x, unsigned int *board) {
         if (i < warp) sum += board[i];
     return sum;
 }
-/* Of tile `tile` digit `threadIdx.x`: tells the tiles behind how many it has, and gives how many those before have. A
-   word says of which place it is, and whether it is of one tile or of all up to it. A tile has DIGITS words. */
+/* Of tile `tile` digit `threadIdx.x`: tells the tiles behind how many it has, and gives how many
+   those before have. A word says of which place it is, and whether it is of one tile or of all up
+   to it. A tile has DIGITS words. */
 template <int DIGITS>
-FC_INLINE unsigned long long fc_sort_before(volatile unsigned long long *tiles, long long tile, int place,
-                                            unsigned int count) {
-    const unsigned long long own = (unsigned long long)(2 * place + 1) << 48, all = own + (1ull << 48);
+FC_INLINE unsigned long long fc_sort_before(volatile unsigned long long *tiles, long long tile,
+                                            int place, unsigned int count) {
+    const unsigned long long own = (unsigned long long)(2 * place + 1) << 48,
+                             all = own + (1ull << 48);
     volatile unsigned long long *slot = tiles + tile * DIGITS + threadIdx.x;
     unsigned long long before = 0;
     if (tile) *slot = own | count;
@@ -276,7 +292,8 @@ template <typename K, bool AT> FC_INLINE void fc_sort_tile(const long long *w) {
     const long long row = taken / tiles, tile = taken % tiles, begin = tile * size;
     const int there = (int)(n - begin < size ? n - begin : size);
     const K *in = (const K *)w[FC_SORT_IN] + row * n + begin;
-    const unsigned int *at_in = w[FC_SORT_AT_IN] ? (const unsigned int *)w[FC_SORT_AT_IN] + row * n + begin : 0;
+    const unsigned int *at_in =
+        w[FC_SORT_AT_IN] ? (const unsigned int *)w[FC_SORT_AT_IN] + row * n + begin : 0;
     K *out = w[FC_SORT_OUT] ? (K *)w[FC_SORT_OUT] + row * n : 0;
     const long long at_row = row * n;
     K key[own];
@@ -284,8 +301,9 @@ template <typename K, bool AT> FC_INLINE void fc_sort_tile(const long long *w) {
 #pragma unroll
     for (int i = 0; i < own; i++) {
         const int e = (int)warp * 32 * own + i * 32 + (int)lane;
-        key[i] = e < there ? in[e] : (K)~(K)0;
-        if constexpr (AT) at[i] = at_in ? (e < there ? at_in[e] : 0) : (unsigned int)begin + (unsigned int)e;
+        key[i] = e < there ? in[e] : (K) ~(K)0;
+        if constexpr (AT)
+            at[i] = at_in ? (e < there ? at_in[e] : 0) : (unsigned int)begin + (unsigned int)e;
     }
     /* begins of the digits in the row; one digit alone has nothing to order */
     const unsigned int in_row =
@@ -318,8 +336,8 @@ template <typename K, bool AT> FC_INLINE void fc_sort_tile(const long long *w) {
         place_of[thread] = begin;
     } else {
         for (int i = 0; i < FC_SORT_WARPS; i++) count[i][thread] += start;
-        const unsigned long long before =
-            fc_sort_before<256>((volatile unsigned long long *)w[FC_SORT_TILES] + row * tiles * 256, tile, place, sum);
+        const unsigned long long before = fc_sort_before<256>(
+            (volatile unsigned long long *)w[FC_SORT_TILES] + row * tiles * 256, tile, place, sum);
         place_of[thread] = (long long)first + (long long)before - (long long)start;
     }
     __syncthreads();
@@ -347,14 +365,15 @@ template <typename K, bool AT> FC_INLINE void fc_sort_tile(const long long *w) {
 }
 
 //@ sort_ends
-/* The key at one end of a part, as far as it is known, and its place among those that begin like it. */
+/* The key at one end of a part, as far as it is known, and its place among those that begin like
+ * it. */
 struct fc_sort_end {
     unsigned long long key, place;
 };
 
 //@ sort_pick
-/* The next digit of both ends, from the highest down. A block counts the digits of SPAN elements of a row which begin
-   like an end; the last block of the row, or the only one, finds the digit. */
+/* The next digit of both ends, from the highest down. A block counts the digits of SPAN elements of
+   a row which begin like an end; the last block of the row, or the only one, finds the digit. */
 enum { FC_PICK_SPAN = FC_SORT_THREADS * 64 };
 template <typename K> FC_INLINE void fc_sort_pick(const long long *w) {
     __shared__ unsigned int count[2][256], board[FC_SORT_WARPS];
@@ -371,7 +390,8 @@ template <typename K> FC_INLINE void fc_sort_pick(const long long *w) {
     e[0].key = top ? 0 : ends[0].key;
     e[1].key = top ? 0 : ends[1].key;
     e[0].place = top ? (unsigned long long)w[FC_SORT_FIRST] : ends[0].place;
-    e[1].place = top ? (unsigned long long)(w[FC_SORT_FIRST] + w[FC_SORT_GIVEN] - 1) : ends[1].place;
+    e[1].place =
+        top ? (unsigned long long)(w[FC_SORT_FIRST] + w[FC_SORT_GIVEN] - 1) : ends[1].place;
     const bool one = e[0].key == e[1].key;
     count[0][thread] = count[1][thread] = 0;
     __syncthreads();
@@ -425,7 +445,8 @@ template <typename K, bool AT> FC_INLINE void fc_sort_keep(const long long *w) {
     const int own = sizeof(K) == 8 ? 8 : 16, size = own * FC_SORT_THREADS;
     __shared__ unsigned int count[FC_SORT_WARPS][3], taken;
     __shared__ unsigned long long begins[3];
-    const unsigned int thread = threadIdx.x, lane = thread & 31, warp = thread / 32, below = (1u << lane) - 1;
+    const unsigned int thread = threadIdx.x, lane = thread & 31, warp = thread / 32,
+                       below = (1u << lane) - 1;
     const long long n = w[FC_SORT_N], given = w[FC_SORT_GIVEN], tiles = (n + size - 1) / size;
     if (thread == 0) taken = atomicAdd((unsigned int *)w[FC_SORT_TICKETS] + w[FC_SORT_ROWS], 1u);
     __syncthreads();
@@ -444,7 +465,11 @@ template <typename K, bool AT> FC_INLINE void fc_sort_keep(const long long *w) {
     for (int i = 0; i < own; i++) {
         const int e = (int)warp * 32 * own + i * 32 + (int)lane;
         key[i] = e < there ? in[e] : (K)0;
-        kind[i] = e >= there ? 3 : key[i] == low ? 1 : key[i] == high ? 2 : key[i] > low && key[i] < high ? 0 : 3;
+        kind[i] = e >= there                      ? 3
+                  : key[i] == low                 ? 1
+                  : key[i] == high                ? 2
+                  : key[i] > low && key[i] < high ? 0
+                                                  : 3;
 #pragma unroll
         for (int q = 0; q < 3; q++) sum[q] += (unsigned int)__popcll(fc_lanes(kind[i] == q));
     }
@@ -458,8 +483,8 @@ template <typename K, bool AT> FC_INLINE void fc_sort_keep(const long long *w) {
             count[i][thread] = all;
             all += c;
         }
-        begins[thread] =
-            fc_sort_before<4>((volatile unsigned long long *)w[FC_SORT_TILES] + row * tiles * 4, tile, 0, all);
+        begins[thread] = fc_sort_before<4>(
+            (volatile unsigned long long *)w[FC_SORT_TILES] + row * tiles * 4, tile, 0, all);
     }
     __syncthreads();
     unsigned long long before[3];
@@ -473,10 +498,12 @@ template <typename K, bool AT> FC_INLINE void fc_sort_keep(const long long *w) {
             at[q] = before[q] + (unsigned int)__popcll(lanes & below);
             before[q] += (unsigned int)__popcll(lanes);
         }
-        const bool keep =
-            kind[i] == 0 || (kind[i] == 1 && at[1] >= from && (!one || at[1] <= upto)) || (kind[i] == 2 && at[2] <= upto);
+        const bool keep = kind[i] == 0 ||
+                          (kind[i] == 1 && at[1] >= from && (!one || at[1] <= upto)) ||
+                          (kind[i] == 2 && at[2] <= upto);
         if (!keep) continue;
-        const unsigned long long lows = at[1] > from ? at[1] - from : 0, highs = at[2] > upto ? upto + 1 : at[2];
+        const unsigned long long lows = at[1] > from ? at[1] - from : 0,
+                                 highs = at[2] > upto ? upto + 1 : at[2];
         const long long to = row * given + (long long)(at[0] + lows + highs);
         ((K *)w[FC_SORT_OUT])[to] = key[i];
         if constexpr (AT)

@@ -1,26 +1,32 @@
-// tensor.cuh - products of pieces of matrices of 16-bit floats, by the 32 threads of a warp. A piece of 16 rows by 16
-// of k is four registers of a thread, one of 16 of k by 8 columns two; a register has two neighbours along k. Results are
-// 16 by 8 floats, four of a thread: rows lane / 4 and 8 below, columns lane % 4 * 2 and the next.
+// tensor.cuh - products of pieces of matrices of 16-bit floats, by the 32 threads of a warp. A
+// piece of 16 rows by 16 of k is four registers of a thread, one of 16 of k by 8 columns two; a
+// register has two neighbours along k. Results are 16 by 8 floats, four of a thread: rows lane / 4
+// and 8 below, columns lane % 4 * 2 and the next.
 
-// Products stand where they are written, between reads of shared memory that were put there to come in time; what is asked
-// for is the whole line of the L2, as another block reads the rest of it.
+// Products stand where they are written, between reads of shared memory that were put there to come
+// in time; what is asked for is the whole line of the L2, as another block reads the rest of it.
 //@ in_order
 #define FC_IN_ORDER volatile
-#define FC_OF_LINE ".L2::128B"
+#define FC_OF_LINE  ".L2::128B"
 
 //@ tensor
 #ifndef FC_EMULATE
-// 8 x 8 elements for each register; lane l says where line l % 8 of piece l / 8 begins. `turned`: lines are across k.
-#define FC_PIECES(name, how) \
-    FC_INLINE void name(unsigned int (&r)[4], const unsigned short *line) { \
-        const unsigned int at = (unsigned int)__cvta_generic_to_shared(line); \
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4" how ".shared.b16 {%0, %1, %2, %3}, [%4];" \
-                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at) : "memory"); \
-    } \
-    FC_INLINE void name(unsigned int (&r)[2], const unsigned short *line) { \
-        const unsigned int at = (unsigned int)__cvta_generic_to_shared(line); \
-        asm volatile("ldmatrix.sync.aligned.m8n8.x2" how ".shared.b16 {%0, %1}, [%2];" \
-                     : "=r"(r[0]), "=r"(r[1]) : "r"(at) : "memory"); \
+// 8 x 8 elements for each register; lane l says where line l % 8 of piece l / 8 begins. `turned`:
+// lines are across k.
+#define FC_PIECES(name, how)                                                                       \
+    FC_INLINE void name(unsigned int(&r)[4], const unsigned short *line) {                         \
+        const unsigned int at = (unsigned int)__cvta_generic_to_shared(line);                      \
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4" how ".shared.b16 {%0, %1, %2, %3}, [%4];"     \
+                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])                              \
+                     : "r"(at)                                                                     \
+                     : "memory");                                                                  \
+    }                                                                                              \
+    FC_INLINE void name(unsigned int(&r)[2], const unsigned short *line) {                         \
+        const unsigned int at = (unsigned int)__cvta_generic_to_shared(line);                      \
+        asm volatile("ldmatrix.sync.aligned.m8n8.x2" how ".shared.b16 {%0, %1}, [%2];"             \
+                     : "=r"(r[0]), "=r"(r[1])                                                      \
+                     : "r"(at)                                                                     \
+                     : "memory");                                                                  \
     }
 FC_PIECES(fc_pieces, "")
 FC_PIECES(fc_pieces_turned, ".trans")
@@ -28,12 +34,14 @@ FC_PIECES(fc_pieces_turned, ".trans")
 #ifndef FC_IN_ORDER
 #define FC_IN_ORDER
 #endif
-#define FC_PRODUCT(name, type) \
-    FC_INLINE void name(float &c0, float &c1, float &c2, float &c3, const unsigned int (&x)[4], unsigned int y0, \
-                        unsigned int y1) { \
-        asm FC_IN_ORDER("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, " \
-            "{%0, %1, %2, %3};" : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3) \
-            : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1)); \
+#define FC_PRODUCT(name, type)                                                                     \
+    FC_INLINE void name(float &c0, float &c1, float &c2, float &c3, const unsigned int(&x)[4],     \
+                        unsigned int y0, unsigned int y1) {                                        \
+        asm FC_IN_ORDER("mma.sync.aligned.m16n8k16.row.col.f32." type "." type                     \
+                        ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "                      \
+                        "{%0, %1, %2, %3};"                                                        \
+                        : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)                                   \
+                        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1));           \
     }
 FC_PRODUCT(fc_product_f16, "f16")
 FC_PRODUCT(fc_product_bf16, "bf16")
@@ -70,21 +78,30 @@ FC_INLINE unsigned int fc_settled(unsigned int v) {
     asm volatile("" : "+r"(v));
     return v;
 }
-// 16 bytes to shared memory, or 8, zeros if they are not `there`; what was asked for so far is a set; waits until all sets but the last N are there.
+// 16 bytes to shared memory, or 8, zeros if they are not `there`; what was asked for so far is a
+// set; waits until all sets but the last N are there.
 #ifndef FC_OF_LINE
 #define FC_OF_LINE
 #endif
 #if __CUDA_ARCH__ >= 800
 FC_INLINE void fc_bring(void *to, const void *from, bool there) {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
-    asm volatile("cp.async.cg.shared.global" FC_OF_LINE " [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(there ? 16 : 0) : "memory");
+    asm volatile("cp.async.cg.shared.global" FC_OF_LINE " [%0], [%1], 16, %2;" ::"r"(at), "l"(from),
+                 "r"(there ? 16 : 0)
+                 : "memory");
 }
 template <int N> FC_INLINE void fc_bring_some(void *to, const void *from, bool there) {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(N), "r"(there ? N : 0) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(N),
+                 "r"(there ? N : 0)
+                 : "memory");
 }
-FC_INLINE void fc_bring_set() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int N> FC_INLINE void fc_brought() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
+FC_INLINE void fc_bring_set() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int N> FC_INLINE void fc_brought() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
 #else
 FC_INLINE void fc_bring(void *to, const void *from, bool there) {
     *(uint4 *)to = there ? *(const uint4 *)from : uint4{};
@@ -94,11 +111,13 @@ template <int N> FC_INLINE void fc_brought() {}
 #endif
 #endif
 
-// A thread joins a gate when all that it asked for has come; which of two neighbours are among the first n, as a mask.
+// A thread joins a gate when all that it asked for has come; which of two neighbours are among the
+// first n, as a mask.
 //@ pipe
 #ifndef FC_EMULATE
 FC_INLINE void fc_bring_join(unsigned long long *gate) {
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(fc_shared(gate)) : "memory");
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(fc_shared(gate))
+                 : "memory");
 }
 FC_INLINE long long fc_settled(long long v) {
     asm volatile("" : "+l"(v));
@@ -109,20 +128,26 @@ template <typename T> FC_INLINE unsigned int fc_first(T n) {
     return n >= 2 ? ~0u : n == 1 ? 0xffffu : 0u;
 }
 
-// Products of four warps, which go on while the threads do other things: how an operand lies in shared memory, in lines of
-// 128 bytes, whose sixteens change places; before the first product of a step, and after its last, when those of the step before are done.
+// Products of four warps, which go on while the threads do other things: how an operand lies in
+// shared memory, in lines of 128 bytes, whose sixteens change places; before the first product of a
+// step, and after its last, when those of the step before are done.
 //@ group
 #ifndef FC_EMULATE
 FC_INLINE unsigned long long fc_matrix(const void *p, unsigned int across, unsigned int lines) {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(p);
-    return (at >> 4 & 0x3fff) | (unsigned long long)(across >> 4) << 16 | (unsigned long long)(lines >> 4) << 32 | 1ull << 62;
+    return (at >> 4 & 0x3fff) | (unsigned long long)(across >> 4) << 16 |
+           (unsigned long long)(lines >> 4) << 32 | 1ull << 62;
 }
-FC_INLINE void *fc_aligned(void *p) { return (char *)p + (-(unsigned int)__cvta_generic_to_shared(p) & 1023u); }
+FC_INLINE void *fc_aligned(void *p) {
+    return (char *)p + (-(unsigned int)__cvta_generic_to_shared(p) & 1023u);
+}
 template <int N> FC_INLINE void fc_group_brought() {
     fc_brought<N>();
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
-FC_INLINE void fc_group_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+FC_INLINE void fc_group_begin() {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
 FC_INLINE void fc_group_end() {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");

@@ -1,8 +1,8 @@
-// trees.cuh - the fixed trees of reductions, as templates over the accumulator types of cuda_red.c, which bring
-// fc_join, fc_meet, fc_xor, fc_from, fc_even, fc_pick and fc_join_even.
+// trees.cuh - the fixed trees of reductions, as templates over the accumulator types of cuda_red.c,
+// which bring fc_join, fc_meet, fc_xor, fc_from, fc_even, fc_pick and fc_join_even.
 //
-// Trees are built by a binary counter: after n leaves there is one finished subtree of 2^l leaves for each bit l
-// of n; a new leaf joins those that it completes.
+// Trees are built by a binary counter: after n leaves there is one finished subtree of 2^l leaves
+// for each bit l of n; a new leaf joins those that it completes.
 
 //@ trees
 template <typename T> FC_INLINE T fc_lane_xor(T v, int mask) {
@@ -40,8 +40,7 @@ template <typename R> FC_INLINE R fc_put(R *kept, R x, unsigned int n) {
     kept[l] = x;
     return x;
 }
-template <typename R>
-FC_INLINE R fc_sum(const R *kept, unsigned int n, R start, bool any = false) {
+template <typename R> FC_INLINE R fc_sum(const R *kept, unsigned int n, R start, bool any = false) {
     for (int l = 0; n >> l; l++) {
         if (!(n >> l & 1)) continue;
         start = any ? fc_join(kept[l], start) : kept[l];
@@ -95,8 +94,7 @@ FC_INLINE R fc_counted(const R (&near)[N], const R *far, unsigned int n, R x) {
     return fc_sum(far, n >> N, x, any);
 }
 /* the same where all levels are near */
-template <int L = 0, typename R, int N>
-FC_INLINE void fc_fill(R (&near)[N], R x, unsigned int n) {
+template <int L = 0, typename R, int N> FC_INLINE void fc_fill(R (&near)[N], R x, unsigned int n) {
     if constexpr (L + 1 < N) {
         if (n >> L & 1) {
             fc_fill<L + 1>(near, fc_join(near[L], x), n);
@@ -105,22 +103,23 @@ FC_INLINE void fc_fill(R (&near)[N], R x, unsigned int n) {
     }
     near[L] = x;
 }
-template <typename R, int N>
-FC_INLINE R fc_filled(const R (&near)[N], unsigned int n, R x) {
+template <typename R, int N> FC_INLINE R fc_filled(const R (&near)[N], unsigned int n, R x) {
     bool any = false;
     return fc_near(near, n, x, any);
 }
 
 //@ scan
-// What is left of each run of a thread, nested from the latest to the earliest subtree, and the tree over the runs
-// of a block of N threads. A subtree comes in front of those that a thread has; `any`: it has some.
+// What is left of each run of a thread, nested from the latest to the earliest subtree, and the
+// tree over the runs of a block of N threads. A subtree comes in front of those that a thread has;
+// `any`: it has some.
 template <int RUNS, typename R> FC_INLINE void fc_in_front(R (&left)[RUNS], const R &x, bool any) {
     left[0] = any ? fc_join(x, left[0]) : x;
 #pragma unroll
     for (int r = 1; r < RUNS; r++) left[r] = fc_join(x, left[r]);
 }
 /* `warps`: N / 32 places, which nobody reads any more */
-template <int N, int RUNS, typename R> FC_INLINE R fc_grow(const R (&run)[RUNS], R (&left)[RUNS], R *warps) {
+template <int N, int RUNS, typename R>
+FC_INLINE R fc_grow(const R (&run)[RUNS], R (&left)[RUNS], R *warps) {
     const unsigned int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
     R y[RUNS];
 #pragma unroll
@@ -153,15 +152,18 @@ template <int N, int RUNS, typename R> FC_INLINE R fc_grow(const R (&run)[RUNS],
     }
     return x;
 }
-/* with the subtrees before the tile, far[l] of 2^l tiles where bit l of n is set; then where lane l has it */
-template <int RUNS, typename R> FC_INLINE void fc_far(const R *far, unsigned int n, R (&left)[RUNS], bool any) {
+/* with the subtrees before the tile, far[l] of 2^l tiles where bit l of n is set; then where lane l
+ * has it */
+template <int RUNS, typename R>
+FC_INLINE void fc_far(const R *far, unsigned int n, R (&left)[RUNS], bool any) {
     for (int l = 0; n >> l; l++) {
         if (!(n >> l & 1)) continue;
         fc_in_front(left, far[l], any);
         any = true;
     }
 }
-template <int RUNS, typename R> FC_INLINE void fc_far(const R &kept, unsigned int n, R (&left)[RUNS], bool any) {
+template <int RUNS, typename R>
+FC_INLINE void fc_far(const R &kept, unsigned int n, R (&left)[RUNS], bool any) {
     for (int l = 0; n >> l; l++) {
         if (!(n >> l & 1)) continue;
         fc_in_front(left, fc_from(kept, l), any);
@@ -177,7 +179,9 @@ template <typename R> FC_INLINE void fc_keep(R &kept, R x, unsigned int n) {
 //@ scan_columns
 // The same for N neighbouring columns of a thread
 template <typename R, int N>
-struct alignas(R) alignas(sizeof(R) * N % 16 == 0 ? 16 : sizeof(R) * N % 8 == 0 ? 8 : 1) fc_columns {
+struct alignas(R) alignas(sizeof(R) * N % 16 == 0  ? 16
+                          : sizeof(R) * N % 8 == 0 ? 8
+                                                   : 1) fc_columns {
     R c[N];
 };
 template <typename R, int N>
@@ -187,7 +191,8 @@ FC_INLINE fc_columns<R, N> fc_join(const fc_columns<R, N> &a, const fc_columns<R
     for (int i = 0; i < N; i++) r.c[i] = fc_join(a.c[i], b.c[i]);
     return r;
 }
-// where the lanes of a warp have columns, and the N warps of a block a run of each. `tree`: 32 * N places.
+// where the lanes of a warp have columns, and the N warps of a block a run of each. `tree`: 32 * N
+// places.
 template <int N, typename R> FC_INLINE R fc_grow_columns(const R &run, R &left, R *tree) {
     const unsigned int t = threadIdx.x / 32;
     R kept[N];
@@ -203,13 +208,14 @@ template <int N, typename R> FC_INLINE R fc_grow_columns(const R &run, R &left, 
 }
 
 //@ staged
-// Elements of a tile, then what is made of them. Units of 16 bytes change places so that threads with runs of 16 meet
-// different banks; element e of four has the place of the first ^ e.
+// Elements of a tile, then what is made of them. Units of 16 bytes change places so that threads
+// with runs of 16 meet different banks; element e of four has the place of the first ^ e.
 template <int BYTES> struct fc_stage_unit {
     enum { align = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 1 };
 };
-template <typename X, typename Y> union alignas(X) alignas(Y)
-    alignas(fc_stage_unit<(sizeof(X) > sizeof(Y) ? sizeof(X) : sizeof(Y))>::align) fc_staged {
+template <typename X, typename Y>
+union alignas(X) alignas(Y) alignas(
+    fc_stage_unit<(sizeof(X) > sizeof(Y) ? sizeof(X) : sizeof(Y))>::align) fc_staged {
     X x;
     Y y;
 };
@@ -219,22 +225,22 @@ template <typename S> FC_INLINE int fc_stage_at(const S *, int i) {
 }
 
 //@ back
-// Tiles of a row that different blocks scan: they look back at the totals of those before (cuda_walk.c). Level 0 has
-// the total of each tile, level L that of each 32^L tiles, which the last of them publishes. A tile needs of each level
-// those before it in its group of 32: at most four reads of a row of 32 words, whatever the number of tiles.
+// Tiles of a row that different blocks scan: they look back at the totals of those before
+// (cuda_walk.c). Level 0 has the total of each tile, level L that of each 32^L tiles, which the
+// last of them publishes. A tile needs of each level those before it in its group of 32: at most
+// four reads of a row of 32 words, whatever the number of tiles.
 #ifndef FC_EMULATE
 #define FC_PAUSE()
 #endif
-template <typename R>
-FC_INLINE void fc_publish(volatile unsigned long long *slot, const R &x) {
+template <typename R> FC_INLINE void fc_publish(volatile unsigned long long *slot, const R &x) {
     const int words = ((int)sizeof(R) + 3) / 4;
     unsigned int w[words] = {0};
     memcpy(w, &x, sizeof(R));
 #pragma unroll
     for (int i = 0; i < words; i++) slot[i] = 1ull << 32 | w[i];
 }
-/* Loads are answered one after the other, behind all those of elements that the SM waits for, and atomics are not; but
-   several words take too many of those. */
+/* Loads are answered one after the other, behind all those of elements that the SM waits for, and
+   atomics are not; but several words take too many of those. */
 template <int WORDS> FC_INLINE unsigned long long fc_poll(volatile unsigned long long *slot) {
     return WORDS == 1 ? atomicAdd((unsigned long long *)slot, 0ull) : *slot;
 }
@@ -252,20 +258,24 @@ template <typename R> FC_INLINE R fc_await(volatile unsigned long long *slot) {
     return x;
 }
 /* Tiles of level L + 1 of n at level L. */
-FC_INLINE unsigned int fc_above(unsigned int n) { return (n + 31) / 32; }
-/* By a block of N threads: publishes `total` of tile n of `tiles`, and gives the finished subtrees before it, far[l] of
-   2^l tiles where bit l of n is set. `slot` is that of tile 0, `stride` words apart. Each level has a warp, so that the
-   block waits for the slowest of them and not for one after the other. */
+FC_INLINE unsigned int fc_above(unsigned int n) {
+    return (n + 31) / 32;
+}
+/* By a block of N threads: publishes `total` of tile n of `tiles`, and gives the finished subtrees
+   before it, far[l] of 2^l tiles where bit l of n is set. `slot` is that of tile 0, `stride` words
+   apart. Each level has a warp, so that the block waits for the slowest of them and not for one
+   after the other. */
 template <int N, typename R>
-FC_INLINE void fc_look_back(volatile unsigned long long *slot, unsigned int stride, unsigned int tiles, unsigned int n,
-                            const R &total, R *far) {
+FC_INLINE void fc_look_back(volatile unsigned long long *slot, unsigned int stride,
+                            unsigned int tiles, unsigned int n, const R &total, R *far) {
     const unsigned int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
     bool whole = true;
     if (threadIdx.x == 0) fc_publish(slot + (unsigned long long)n * stride, total);
 #pragma unroll 1
     for (unsigned int l = 0; tiles > 1; l++, n /= 32) {
         const unsigned int digit = n & 31;
-        whole = whole && digit == 31; /* it has the last of a group, and publishes the group's total */
+        whole =
+            whole && digit == 31; /* it has the last of a group, and publishes the group's total */
         if (l % (N / 32) == warp && digit) {
             R x = total;
             if (lane < digit || (whole && l))
@@ -287,15 +297,19 @@ FC_INLINE void fc_look_back(volatile unsigned long long *slot, unsigned int stri
         tiles = fc_above(tiles);
     }
 }
-/* The last of each group to leave makes its slots zero again, and leaves the group of groups; the last of all
-   rows makes the ticket zero. `left` counts them; `gone` of the group of tile n had left before it. */
-FC_INLINE void fc_leave(unsigned long long *slot, unsigned int stride, unsigned int *left, unsigned int *ticket,
-                        unsigned int rows, unsigned int tiles, unsigned int n, unsigned int gone) {
+/* The last of each group to leave makes its slots zero again, and leaves the group of groups; the
+   last of all rows makes the ticket zero. `left` counts them; `gone` of the group of tile n had
+   left before it. */
+FC_INLINE void fc_leave(unsigned long long *slot, unsigned int stride, unsigned int *left,
+                        unsigned int *ticket, unsigned int rows, unsigned int tiles, unsigned int n,
+                        unsigned int gone) {
     while (tiles > 1) {
-        const unsigned int group = n / 32, first = group * 32, size = tiles - first < 32 ? tiles - first : 32;
+        const unsigned int group = n / 32, first = group * 32,
+                           size = tiles - first < 32 ? tiles - first : 32;
         if (gone + 1 < size) return;
         left[group] = 0;
-        for (unsigned int i = 0; i < size * stride; i++) slot[(unsigned long long)first * stride + i] = 0;
+        for (unsigned int i = 0; i < size * stride; i++)
+            slot[(unsigned long long)first * stride + i] = 0;
         slot += (unsigned long long)tiles * stride;
         tiles = fc_above(tiles);
         left += tiles;
@@ -306,11 +320,13 @@ FC_INLINE void fc_leave(unsigned long long *slot, unsigned int stride, unsigned 
 }
 
 //@ apart
-// Four lanes of a thread that are a warp apart. Threads exchange halves of what they have: after two steps each
-// has one of the four, so that it takes 8 exchanges, not 20.
+// Four lanes of a thread that are a warp apart. Threads exchange halves of what they have: after
+// two steps each has one of the four, so that it takes 8 exchanges, not 20.
 template <bool EVEN, typename R> FC_INLINE R fc_meets(const R &keep, const R &give, int m) {
-    if constexpr (EVEN) return fc_meet(keep, fc_even(give, m), (threadIdx.x & m) != 0);
-    else return fc_meet(keep, fc_xor(give, m), (threadIdx.x & m) != 0);
+    if constexpr (EVEN)
+        return fc_meet(keep, fc_even(give, m), (threadIdx.x & m) != 0);
+    else
+        return fc_meet(keep, fc_xor(give, m), (threadIdx.x & m) != 0);
 }
 template <bool EVEN, typename R> FC_INLINE R fc_apart(const R *w) {
     const bool odd = (threadIdx.x & 1) != 0, high = (threadIdx.x & 2) != 0;
@@ -324,8 +340,8 @@ template <bool EVEN, typename R> FC_INLINE R fc_apart(const R *w) {
 }
 
 //@ gang
-// Blocks that wait for each other's accumulators: each 32-bit word travels with the number of the exchange in
-// one 64-bit store (cuda_gang.c).
+// Blocks that wait for each other's accumulators: each 32-bit word travels with the number of the
+// exchange in one 64-bit store (cuda_gang.c).
 #ifndef FC_EMULATE
 #define FC_PAUSE()
 FC_INLINE void fc_ahead(const void *p) {
@@ -333,9 +349,12 @@ FC_INLINE void fc_ahead(const void *p) {
 }
 template <int N> FC_INLINE void fc_copy(void *to, const void *from) {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(N) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(N)
+                 : "memory");
 }
-FC_INLINE void fc_copied() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+FC_INLINE void fc_copied() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+}
 #endif
 template <typename R>
 FC_INLINE void fc_publish(volatile unsigned long long *slot, const R &x, unsigned int n) {
@@ -362,15 +381,25 @@ FC_INLINE R fc_await(const volatile unsigned long long *slot, unsigned int n) {
 
 //@ count
 // 1 / n where n is mostly known when the text is compiled.
-FC_INLINE float fc_share(float n) { return 1.0f / n; }
-FC_INLINE double fc_share(double n) { return 1.0 / n; }
+FC_INLINE float fc_share(float n) {
+    return 1.0f / n;
+}
+FC_INLINE double fc_share(double n) {
+    return 1.0 / n;
+}
 /* mostly b is half of n, as two parts of the same size are joined */
-template <typename T> FC_INLINE T fc_part(T b, T n) { return b + b == n ? (T)0.5 : b / n; }
+template <typename T> FC_INLINE T fc_part(T b, T n) {
+    return b + b == n ? (T)0.5 : b / n;
+}
 
 //@ even
 // fc_count and fc_fill where all that was taken before and x have `each` elements.
-FC_INLINE float fc_half(float n) { return 0.5f; }
-FC_INLINE double fc_half(double n) { return 0.5; }
+FC_INLINE float fc_half(float n) {
+    return 0.5f;
+}
+FC_INLINE double fc_half(double n) {
+    return 0.5;
+}
 template <int L = 0, typename R, int N>
 FC_INLINE void fc_count_even(R (&near)[N], R *far, R x, unsigned int n, long long each) {
     if constexpr (L == N) {
