@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_facts.h (what follows from a
  * kernel and a class), cuda_emit.c (the frame of every text), cuda_prelude.c (what stands above it:
- * prelude/), cuda_code.c (one instruction), cuda_red.c (a reduction as small functions),
+ * prelude/), cuda_text.c (lines and operands), cuda_code.c (one instruction), cuda_red.c (a reduction as small functions),
  * cuda_slice.c (what a phase needs), cuda_group.c with cuda_load.c (loads, code and stores of a few
  * elements), cuda_window.c and cuda_inside.c (reads at computed elements, and at edges),
  * cuda_hold.c, then cuda_loops.c (the loop form of each schedule, codegen/loop.h) and what writes
@@ -167,13 +167,8 @@ void fc_cuda_declare_turns(fc_cuda_gen *g, unsigned r); /* g*, one for each turn
 /* ---- loops of elements: see cuda_rounds.c ---------------------------------------------------- */
 
 fusec_status fc_cuda_loop_function(fc_cuda_gen *g, uint32_t number, fc_error *e);
-/* Above a kernel, the functions of the user that it calls; the line of a FC_OP_EXTERN
- * (cuda_extern.c). */
+/* Above a kernel, the functions of the user that it calls (cuda_extern.c). */
 void fc_cuda_extern_functions(fc_cuda_gen *g);
-void fc_cuda_extern_call(fc_cuda_text *t, fc_val v);
-
-/* The lines of a FC_OP_ROUNDS: w* are the carried values after it. */
-void fc_cuda_loop_call(fc_cuda_text *t, fc_val v);
 
 /* ---- slices and scopes ---------------------------------------------------------------------- */
 
@@ -243,9 +238,11 @@ void fc_cuda_group_first(fc_cuda_gen *g, const fc_cuda_group *gr);
 /* Finds them in g->code; the values of a group's element `e` then come from w*, which the text of a
  * group fills first. */
 /* `known`: [ins] values that are the same for all neighbours of a thread, whatever they are made
- * of; `edges`: the code of the kernel with its edges. */
-fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, const fc_code *edges,
-                                  fc_error *e);
+ * of. */
+fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, fc_error *e);
+/* cuda_stack.c: behind it, their stacks; `edges`: the code of the kernel with its edges. */
+fusec_status fc_cuda_stacks_find(fc_cuda_gen *g, const uint8_t *known, const fc_code *edges,
+                                 fc_error *e);
 void fc_cuda_windows_free(fc_cuda_gen *g);
 bool fc_cuda_windows_any(const fc_cuda_gen *g);
 /* Whether v is such a read; marks in g->need what its place is made of. */

@@ -10,106 +10,10 @@
 
 #include "codegen/cuda/cuda.h"
 
-/* ---- lines ---------------------------------------------------------------------------------- */
-
-void fc_cuda_indent(fc_cuda_text *t) {
-    for (unsigned i = 0; i < t->depth; i++) fc_str_add(t->out, "    ");
-}
-
-void fc_cuda_line(fc_cuda_text *t, const char *fmt, ...) {
-    if (fmt[0] == '}' && t->depth) t->depth--;
-    if (fmt[0] != '#') fc_cuda_indent(t);
-    va_list ap;
-    va_start(ap, fmt);
-    fc_str_vprintf(t->out, fmt, ap);
-    va_end(ap);
-    fc_str_char(t->out, '\n');
-    size_t n = strlen(fmt);
-    if (n && fmt[n - 1] == '{') t->depth++;
-}
-
-const char *fc_cuda_type(fusec_dtype t) {
-    if (t == FUSEC_BOOL) return "bool";
-    return fc_dtypes[fc_dtypes[t].compute].cuda;
-}
-
-/* Arithmetic that wraps is done in an unsigned type of at least the width of int: narrower ones
- * would be promoted to int, whose overflow is undefined. */
-static const char *unsigned_twin(fusec_dtype t) {
-    return fc_dtypes[t].bytes == 8 ? "unsigned long long" : "unsigned int";
-}
-
-/* ---- constants ------------------------------------------------------------------------------ */
-
-static void hexadecimal(fc_str *out, double v, const char *suffix) {
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    uint64_t fraction = bits & 0xfffffffffffffu;
-    int exponent = (int)(bits >> 52 & 0x7ff), digits = 13;
-    while (digits > 0 && (fraction & 15) == 0) {
-        fraction >>= 4;
-        digits--;
-    }
-    fc_str_printf(out, "%s0x%d", bits >> 63 ? "-" : "", exponent != 0);
-    if (digits) fc_str_printf(out, ".%0*llx", digits, (unsigned long long)fraction);
-    if (exponent == 0 && digits == 0) exponent = 1023; /* zero */
-    fc_str_printf(out, "p%d%s", exponent ? exponent - 1023 : -1022, suffix);
-}
-
-static void float_literal(fc_str *out, fusec_dtype t, uint64_t bits) {
-    double v = fc_const_value(t, bits);
-    bool negative = v < 0 || (v == 0 && 1 / v < 0);
-    if (v - v == 0) {
-        if (negative) fc_str_char(out, '(');
-        hexadecimal(out, v, t == FUSEC_F64 ? "" : "f");
-        if (negative) fc_str_char(out, ')');
-    } else if (t == FUSEC_F64) {
-        fc_str_printf(out, "__longlong_as_double((long long)0x%llxull)", (unsigned long long)bits);
-    } else {
-        float f = (float)v;
-        uint32_t wide;
-        memcpy(&wide, &f, sizeof wide);
-        if (t == FUSEC_F32) wide = (uint32_t)bits; /* a NaN with its payload */
-        fc_str_printf(out, "__uint_as_float(0x%xu)", (unsigned)wide);
-    }
-}
-
-static void literal(fc_str *out, fusec_dtype t, uint64_t bits) {
-    unsigned width = fc_dtypes[t].bytes * 8u;
-    const char *type = fc_cuda_type(t);
-    if (width < 64) bits &= ((uint64_t)1 << width) - 1;
-    if (t == FUSEC_BOOL) {
-        fc_str_add(out, bits ? "true" : "false");
-    } else if (fc_is_float(t)) {
-        float_literal(out, t, bits);
-    } else if (fc_is_unsigned(t)) {
-        fc_str_printf(out, "(%s)%llu%s", type, (unsigned long long)bits, width == 64 ? "ull" : "u");
-    } else {
-        uint64_t sign = (uint64_t)1 << (width - 1);
-        int64_t v = (int64_t)((bits ^ sign) - sign);
-        if (v == INT64_MIN || v == INT32_MIN) /* no literal of the type has this value */
-            fc_str_printf(out, "((%s)0x%llx%s)", type, (unsigned long long)bits,
-                          width == 64 ? "ull" : "u");
-        else
-            fc_str_printf(out, "(%s)%s%lld%s%s", type, v < 0 ? "(" : "", (long long)v,
-                          width == 64 ? "ll" : "", v < 0 ? ")" : "");
-    }
-}
-
 /* ---- operands ------------------------------------------------------------------------------- */
 
 static const fc_instr *instr(const fc_cuda_text *t, fc_val v) {
     return &t->code->ins.at[v];
-}
-
-void fc_cuda_operand(fc_cuda_text *t, fc_val v) {
-    const fc_instr *i = instr(t, v);
-    if (i->op == FC_OP_CONST)
-        literal(t->out, (fusec_dtype)i->dtype, i->imm);
-    else if (i->op == FC_OP_ARG)
-        fc_str_add(t->out, t->args[i->imm]);
-    else
-        fc_str_printf(t->out, "v%u", (unsigned)v);
 }
 
 static const char *half_name(fusec_dtype t) {
@@ -342,6 +246,12 @@ static void reinterpret(fc_cuda_text *t, fc_val v) {
 
 /* ---- rows of the table ---------------------------------------------------------------------- */
 
+/* Arithmetic that wraps is done in an unsigned type of at least the width of int: narrower ones
+ * would be promoted to int, whose overflow is undefined. */
+static const char *unsigned_twin(fusec_dtype t) {
+    return fc_dtypes[t].bytes == 8 ? "unsigned long long" : "unsigned int";
+}
+
 /* NVRTC knows functions of constants, by other code than the one that runs: the bits would depend
  * on what was fused. So an argument that it may find to be constant goes through fc_opaque. These
  * can't be: floats from memory, and what strict arithmetic makes of them. */
@@ -470,6 +380,52 @@ static void row(fc_cuda_text *t, fc_val v) {
     fc_str_add(t->out, ";\n");
 }
 
+/* ---- calls of what stands above the kernel --------------------------------------------------- */
+
+static void extern_call(fc_cuda_text *t, fc_val v) {
+    const fc_instr *i = instr(t, v);
+    fc_cuda_indent(t);
+    fc_str_printf(t->out, "const %s v%u = user%u::%s(", fc_cuda_type((fusec_dtype)i->dtype),
+                  (unsigned)v, (unsigned)i->imm, t->k->externs.at[i->imm].function->name);
+    fc_val operand[FC_MAX_EXTERN];
+    const unsigned nops = fc_extern_values(t->code, i, operand);
+    for (unsigned n = 0; n < nops; n++) {
+        if (n) fc_str_add(t->out, ", ");
+        fc_cuda_operand(t, operand[n]);
+    }
+    fc_str_add(t->out, ");\n");
+}
+
+/* w* are the carried values after it. */
+static void loop_call(fc_cuda_text *t, fc_val v) {
+    const fc_instr *i = instr(t, v);
+    const fc_rounds *r = t->k->loops.at[i->imm];
+    fc_val operand[FC_MAX_LISTED];
+    fc_listed_values(t->code, i->a, operand);
+    const fc_val *value = operand + FC_REPEAT_BOUNDS;
+    for (unsigned c = 0; c < r->ncarried; c++) {
+        fc_cuda_indent(t);
+        fc_str_printf(t->out, "%s w%u_%u = ", fc_cuda_type((fusec_dtype)r->dtype[c]), (unsigned)v,
+                      c);
+        fc_cuda_operand(t, value[c]);
+        fc_str_add(t->out, ";\n");
+    }
+    fc_cuda_indent(t);
+    fc_str_printf(t->out, "loop%u(", (unsigned)i->imm);
+    fc_cuda_operand(t, operand[0]);
+    fc_str_add(t->out, ", ");
+    fc_cuda_operand(t, operand[1]);
+    fc_str_printf(t->out, ", %s, zero", t->there ? t->there : "true");
+    for (unsigned c = 0; c < r->nvalues; c++) {
+        fc_str_add(t->out, ", ");
+        if (c < r->ncarried)
+            fc_str_printf(t->out, "w%u_%u", (unsigned)v, c);
+        else
+            fc_cuda_operand(t, value[c]);
+    }
+    fc_str_add(t->out, ");\n");
+}
+
 void fc_cuda_instr(fc_cuda_text *t, fc_val v) {
     const fc_instr *i = instr(t, v);
     if (i->op == FC_OP_CONST || i->op == FC_OP_ARG || i->op == FC_OP_RECORD || t->local[v]) return;
@@ -484,12 +440,12 @@ void fc_cuda_instr(fc_cuda_text *t, fc_val v) {
             fc_str_printf(t->out, ".c%u", fc_acc_result(i));
         fc_str_add(t->out, ";\n");
     } else if (i->op == FC_OP_ROUNDS) {
-        fc_cuda_loop_call(t, v);
+        loop_call(t, v);
     } else if (i->op == FC_OP_RESULT) {
         begin(t, v);
         fc_str_printf(t->out, "w%u_%u;\n", (unsigned)i->a, (unsigned)i->imm);
     } else if (i->op == FC_OP_EXTERN) {
-        fc_cuda_extern_call(t, v);
+        extern_call(t, v);
     } else if (i->op == FC_OP_COUNT) {
         begin(t, v);
         fc_str_add(t->out, "count;\n");

@@ -23,43 +23,6 @@
 #include "codegen/cuda/cuda_dot.h"
 #include "ir/plant.h"
 
-/* ---- elements of the operands ---------------------------------------------------------------- */
-
-void fc_dot_slice(fc_cuda_gen *g, fc_val root) {
-    memset(g->need, 0, g->code.ins.len);
-    fc_kernel_slice(&g->code, &root, 1, g->need);
-    memset(g->used, 0, g->k->accesses.len);
-    for (fc_val v = 0; v < g->code.ins.len; v++) {
-        const fc_instr *i = &g->code.ins.at[v];
-        if (!g->need[v]) continue;
-        if (i->op == FC_OP_LOAD) g->used[i->imm] |= FC_CUDA_LOADS;
-        if (i->op == FC_OP_INDEX) g->used[i->imm] |= FC_CUDA_INDEXES;
-    }
-}
-
-/* Whether neighbours along k of what the slice reads lie side by side. */
-static bool reads_along_k(const fc_cuda_gen *g) {
-    for (uint32_t a = 0; a < g->k->accesses.len; a++)
-        if (g->used[a] & FC_CUDA_LOADS && fc_class_move(g->cls, a, g->axes - 1) == FC_MOVE_ONE)
-            return true;
-    return false;
-}
-
-void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each) {
-    fc_cuda_gen *g = d->g;
-    fc_cuda_text *t = &g->t;
-    const fc_dot_side *other = &d->x[x == d->x];
-    fc_cuda_line(t, "const ix place = %s + (ix)at, depth = %s(step + %u) * %u + (ix)deep;", x->at,
-                 fc_dot_first(d), fc_cuda_tile_ahead(g->cls), d->tile->depth);
-    if (x->axis < g->np)
-        fc_cuda_line(t, "const ix i%u = place < %s ? place : %s - %u;", x->axis, x->size, x->size,
-                     x->by_k ? 1 : each);
-    if (other->axis < g->np) fc_cuda_line(t, "const ix i%u = 0;", other->axis);
-    fc_cuda_line(t, "const ix element = depth < count ? depth : count - %u;", x->by_k ? each : 1);
-    fc_cuda_indices(g, g->np, g->axes, "element");
-    fc_cuda_bases(g, g->axes);
-}
-
 /* ---- steps of k ------------------------------------------------------------------------------ */
 
 /* On tensor cores there are loops over chunks and over the steps of one: accumulators that are on
@@ -242,6 +205,14 @@ static void begin_tile(const fc_dot *d) {
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
+
+/* Whether neighbours along k of what the slice reads lie side by side. */
+static bool reads_along_k(const fc_cuda_gen *g) {
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if (g->used[a] & FC_CUDA_LOADS && fc_class_move(g->cls, a, g->axes - 1) == FC_MOVE_ONE)
+            return true;
+    return false;
+}
 
 static fc_dot_side operand_of(fc_cuda_gen *g, bool columns) {
     const fc_cuda_tile *tile = fc_cuda_tile_of(g->cls);

@@ -4,52 +4,23 @@
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_DOT_H
 #define FUSEC_CODEGEN_CUDA_CUDA_DOT_H
 
+#include "codegen/cuda/cuda_dot_operand.h"
 #include "codegen/cuda/cuda_walk.h"
-
-/* That of the rows, or of the columns, of a tile. */
-typedef struct fc_dot_side {
-    fc_val value;
-    unsigned axis; /* of its rows (columns); the number of kept axes: it has one */
-    unsigned side; /* of them in a tile */
-    fc_cuda_reads reads;
-    bool by_k;           /* neighbouring threads fetch neighbours along k */
-    bool along;          /* lines in shared memory are along k */
-    unsigned line, from; /* elements of a line; where it begins in a stage */
-    unsigned raw;        /* if it is made: where what it comes from begins */
-    const char *at, *size, *name;
-} fc_dot_side;
-
-typedef struct fc_dot {
-    fc_cuda_gen *g;
-    const fc_cuda_tile *tile;
-    fc_dot_side x[2];
-    unsigned stage; /* elements of a stage of both operands */
-    fusec_dtype t;  /* of accumulators */
-    fusec_dtype half;
-    const char *type; /* of elements in shared memory */
-} fc_dot;
 
 fc_dot fc_dot_of(fc_cuda_gen *g);
 /* Around the loops of a block; nodes that are not as in all forms. */
 void fc_dot_begin(const fc_dot *d);
 void fc_dot_end(const fc_dot *d);
 bool fc_dot_node(fc_cuda_walk *w, const fc_loop *n);
-/* Indices and offsets of the element `at` (of its rows or columns) and `deep` (of k) that is
- * fetched, or of `each` from there on; `depth` < count: it exists. */
-void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each);
-/* Marks in g->need and g->used what one value needs, all of it at a point. */
-void fc_dot_slice(fc_cuda_gen *g, fc_val root);
 
-/* cuda_dot_results.c: the leaves behind the sums. Opens the loop over passes, in each of which the
- * results of a thread go to their places in shared memory, where those of the others are. */
+/* cuda_dot_results.c: the leaves behind the sums. */
 bool fc_dot_results_leaf(const fc_dot *d, const fc_loop *n);
+/* cuda_dot_pass.c: opens the loop over passes, in each of which the results of a thread go to their
+ * places in shared memory, where those of the others are. */
 void fc_dot_begin_pass(const fc_dot *d);
 void fc_dot_turn(const fc_dot *d);
 /* Where result c of a pass is, from the first one of the thread on. */
 unsigned fc_dot_place(const fc_dot *d, unsigned c);
-static inline unsigned fc_dot_of_pass(const fc_dot *d) { /* places of results */
-    return fc_cuda_tile_places(d->tile) / d->tile->high;
-}
 
 /* cuda_dot_split.c: of a product whose k is split. Which parts there are, where their partials are;
  * the part of a block; a partial to the workspace; whether all are there; they become results in
@@ -59,17 +30,6 @@ void fc_dot_split_part(const fc_dot *d);
 void fc_dot_split_put(const fc_dot *d);
 void fc_dot_split_wait(const fc_dot *d);
 void fc_dot_split_join(const fc_dot *d);
-static inline bool fc_dot_is_split(const fc_dot *d) {
-    return d->g->cls->cuda.dot_parts != 0;
-}
-/* Where the elements of k of a block begin, to be put in front of what counts from there, and how
- * many they are. */
-static inline const char *fc_dot_first(const fc_dot *d) {
-    return fc_dot_is_split(d) ? "begin + " : "";
-}
-static inline const char *fc_dot_many(const fc_dot *d) {
-    return fc_dot_is_split(d) ? "many" : "count";
-}
 
 /* cuda_dot_chain.c: functions of an element; places of threads, once and for each tile; around the
  * loop over steps; what a step asks for; its products. */
@@ -94,22 +54,6 @@ void fc_made_make(const fc_dot *d);
 bool fc_made_comes(const fc_dot *d, const fc_dot_side *x, uint32_t a);
 void fc_made_stride(const fc_dot *d, uint32_t a, unsigned axis);
 void fc_made_group(const fc_dot *d, const fc_dot_side *x, unsigned n, const char *kept);
-static inline bool fc_dot_makes(const fc_dot *d) {
-    return fc_cuda_is_made(d->x[0].reads) || fc_cuda_is_made(d->x[1].reads);
-}
-/* cuda_mma.c: the value that is stored of an operand, and its bits; groups of eight along a line,
- * threads that take them, lines from one turn of all threads to the next, lines of a step. */
-fc_val fc_mma_narrow_of(const fc_dot *d, fc_val v);
-void fc_mma_put_bits(const fc_dot *d, fc_val v);
-unsigned fc_mma_groups_of_line(const fc_dot *d, const fc_dot_side *x);
-unsigned fc_mma_workers(const fc_dot *d, const fc_dot_side *x);
-unsigned fc_mma_lines_of_turn(const fc_dot *d, const fc_dot_side *x);
-unsigned fc_mma_lines_of(const fc_dot *d, const fc_dot_side *x);
-/* Appends the elements from one line of array `a` to the next. */
-void fc_mma_stride(const fc_dot *d, const fc_dot_side *x, uint32_t a);
-/* Once a tile: which of a thread's rows (columns), counted from its first group on, are the last;
- * opens a scope with the places b* of that group in the first step, which need not exist. */
-void fc_mma_begin_first(const fc_dot *d, const fc_dot_side *x);
 
 /* cuda_mma.c. Places of threads, once and for each tile; a stage of operands; products of one; what
  * waits for it; the place of a thread's first result of a pass, and of result c from there. */

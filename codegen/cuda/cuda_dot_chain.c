@@ -81,7 +81,7 @@ void fc_chain_begin_tile(const fc_dot *d) {
         if (x->reads == FC_CUDA_BY_ONE) continue;
         fc_dot_slice(g, x->value);
         fc_cuda_line(t, "const %s *%s_from;", d->type, x->name);
-        fc_mma_begin_first(d, x);
+        fc_dot_begin_first(d, x);
         fc_cuda_line(t, "%s_from = a%u + b%u;", x->name, (unsigned)g->k->accesses.at[a].buffer,
                      (unsigned)a);
         fc_cuda_line(t, "}");
@@ -119,7 +119,7 @@ static void load_quad(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_indent(t);
     fc_str_printf(t->out, "const %s *const from = %s_from + u * %u * ", d->type, x->name,
                   turn_of(d, x));
-    fc_mma_stride(d, x, array_of(d, x));
+    fc_dot_stride(d, x, array_of(d, x));
     fc_str_add(t->out, ";\n");
     fc_cuda_line(t,
                  x->by_k ? "const bool there = (ix)%s_in < todo && u * %u < %s_rest;"
@@ -136,7 +136,7 @@ static void advance(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &d->g->t;
     fc_cuda_indent(t);
     fc_str_printf(t->out, "%s_from += %u", x->name, d->tile->depth);
-    if (!x->by_k) fc_str_add(t->out, " * "), fc_mma_stride(d, x, array_of(d, x));
+    if (!x->by_k) fc_str_add(t->out, " * "), fc_dot_stride(d, x, array_of(d, x));
     fc_str_add(t->out, ";\n");
 }
 

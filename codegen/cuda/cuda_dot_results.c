@@ -7,50 +7,6 @@
  * product; one copy of that. Or (fc_cuda_is_direct) a thread runs it for its own results. */
 #include "codegen/cuda/cuda_dot.h"
 
-/* Neighbours that are stored at once lie in neighbouring registers, and so do those of an operand
- * that are read at once. Of chains two neighbours change places: else half of all fma would have
- * two operands in one of the two banks of registers, which takes a cycle more. */
-unsigned fc_dot_place(const fc_dot *d, unsigned c) {
-    const unsigned line = fc_cuda_tile_turned(d->tile), wide = d->tile->wide;
-    if (d->tile->tensor) return c / 4 * 8 + c % 4 / 2 * 8 * line + c % 2;
-    return c / wide * line + c % wide / 4 * 4 * fc_cuda_piece_columns(d->tile) + (c % 4 ^ 1);
-}
-
-static void put_results(const fc_dot *d, unsigned pass) {
-    fc_cuda_text *t = &d->g->t;
-    const unsigned n = 4u * d->tile->wide;
-    for (unsigned c = 0; c < n; c += d->tile->tensor ? 2 : 1) {
-        if (d->tile->tensor)
-            fc_cuda_line(t, "*(two *)(turned + mine + %u) = two{{c%u, c%u}};", fc_dot_place(d, c),
-                         pass * n + c, pass * n + c + 1);
-        else
-            fc_cuda_line(t, "turned[mine + %u] = c%u;", fc_dot_place(d, c), pass * n + c);
-    }
-}
-
-void fc_dot_begin_pass(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    fc_cuda_line(t, "#pragma unroll 1");
-    fc_cuda_line(t, "for (unsigned int pass = 0; pass < %u; pass++) {", d->tile->high);
-    fc_cuda_line(t, "__syncthreads();");
-}
-
-void fc_dot_turn(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    const unsigned line = fc_cuda_tile_turned(d->tile);
-    if (d->tile->tensor) fc_cuda_line(t, "typedef fc_vec<float, 2, 8> two;");
-    fc_cuda_line(t, "const unsigned int mine = %s * %u + across * %u%s;",
-                 d->tile->tensor ? "(down * 16 + lane / 4)" : "down * 4", line,
-                 d->tile->tensor ? d->tile->wide * 8u : 4u,
-                 d->tile->tensor ? " + lane % 4 * 2" : "");
-    for (unsigned i = 0; i < d->tile->high; i++) {
-        fc_cuda_line(t, "if (pass == %u && thread < %u) {", i, fc_cuda_tile_busy(d->tile));
-        put_results(d, i);
-        fc_cuda_line(t, "}");
-    }
-    fc_cuda_line(t, "__syncthreads();");
-}
-
 /* Where a result is, which opens a scope. */
 static void begin_result(const fc_dot *d) {
     fc_cuda_gen *g = d->g;

@@ -2,7 +2,7 @@
 /* cuda_extern.c - scalar functions of the user (ir/external.h) in the text of a kernel.
  *
  * In: the functions that a kernel uses. Out: their texts above the kernel, each in a name space of
- * its own, with its own lines in messages; and calls of them. */
+ * its own, with its own lines in messages. */
 #include "codegen/cuda/cuda.h"
 
 /* The number of the line that comes next. */
@@ -20,18 +20,4 @@ void fc_cuda_extern_functions(fc_cuda_gen *g) {
                       x->cuda ? x->cuda : "");
         fc_str_printf(out, "#line %zu \"fusec\"\n}\n", next_line(out) + 1);
     }
-}
-
-void fc_cuda_extern_call(fc_cuda_text *t, fc_val v) {
-    const fc_instr *i = &t->code->ins.at[v];
-    fc_cuda_indent(t);
-    fc_str_printf(t->out, "const %s v%u = user%u::%s(", fc_cuda_type((fusec_dtype)i->dtype),
-                  (unsigned)v, (unsigned)i->imm, t->k->externs.at[i->imm].function->name);
-    fc_val operand[FC_MAX_EXTERN];
-    const unsigned nops = fc_extern_values(t->code, i, operand);
-    for (unsigned n = 0; n < nops; n++) {
-        if (n) fc_str_add(t->out, ", ");
-        fc_cuda_operand(t, operand[n]);
-    }
-    fc_str_add(t->out, ");\n");
 }

@@ -127,7 +127,7 @@ void fc_flat_begin_tile(const fc_dot *d) {
     for (unsigned i = 0; i < n; i++) {
         c[i].x.name = c[i].name;
         fc_cuda_line(t, "const %s *%s;", c[i].type, c[i].name);
-        fc_mma_begin_first(d, &c[i].x);
+        fc_dot_begin_first(d, &c[i].x);
         fc_cuda_line(t, "%s = a%u + b%u;", c[i].name, (unsigned)g->k->accesses.at[c[i].a].buffer,
                      (unsigned)c[i].a);
         fc_cuda_line(t, "}");

@@ -67,7 +67,8 @@ fusec_status fc_cuda_inside_init(fc_cuda_gen *g, fc_error *e) {
     if (!known) return fc_oom(e);
     for (size_t i = 0; i < x->in.bounds.len; i++)
         if (x->in.bounds.at[i].value != FC_NOVAL) known[x->g.map[x->in.bounds.at[i].value]] = 1;
-    const fusec_status found = fc_cuda_windows_find(&x->g, known, &g->k->code, e);
+    fusec_status found = fc_cuda_windows_find(&x->g, known, e);
+    if (!found) found = fc_cuda_stacks_find(&x->g, known, &g->k->code, e);
     fc_free(g->code.alloc, known);
     if (found == FUSEC_OK && !x->in.bounds.len && !fc_cuda_windows_any(&x->g))
         fc_cuda_inside_free(g);

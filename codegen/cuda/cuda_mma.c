@@ -11,26 +11,6 @@
 #include "codegen/cuda/cuda_dot.h"
 #include "ir/plant.h"
 
-/* ---- operands -------------------------------------------------------------------------------- */
-
-/* The 16-bit value behind an operand, if the cast is not folded. */
-fc_val fc_mma_narrow_of(const fc_dot *d, fc_val v) {
-    const fc_instr *i = &d->g->code.ins.at[v];
-    return i->op == FC_OP_CVT && d->g->code.ins.at[i->a].dtype == d->half ? i->a : v;
-}
-
-void fc_mma_put_bits(const fc_dot *d, fc_val v) {
-    fc_cuda_text *t = &d->g->t;
-    const fc_val narrow = fc_mma_narrow_of(d, v);
-    if (narrow != v) {
-        fc_cuda_to_storage(t, narrow);
-        return;
-    }
-    fc_str_printf(t->out, "fc_%s_bits(", d->half == FUSEC_F16 ? "f16" : "bf16");
-    fc_cuda_operand(t, v);
-    fc_str_char(t->out, ')');
-}
-
 /* ---- bare operands --------------------------------------------------------------------------- */
 
 void fc_mma_place(const fc_dot *d, const fc_dot_side *x, const char *line, const char *in) {
@@ -40,59 +20,17 @@ void fc_mma_place(const fc_dot *d, const fc_dot_side *x, const char *line, const
         fc_str_printf(d->g->t.out, "%s * %u + %s", line, x->line, in);
 }
 
-/* Groups of eight that lie side by side along a line, and how many lines a turn of all threads is
- * below the one before. */
-unsigned fc_mma_groups_of_line(const fc_dot *d, const fc_dot_side *x) {
-    return (x->by_k ? d->tile->depth : x->side) / FC_CUDA_EIGHT;
-}
-/* Those that make operands are warps without products, if a tile has such. */
-unsigned fc_mma_workers(const fc_dot *d, const fc_dot_side *x) {
-    const unsigned busy = fc_cuda_tile_busy(d->tile);
-    return fc_cuda_is_made(x->reads) && busy < FC_CUDA_THREADS ? FC_CUDA_THREADS - busy
-                                                               : (unsigned)FC_CUDA_THREADS;
-}
-unsigned fc_mma_lines_of_turn(const fc_dot *d, const fc_dot_side *x) {
-    return fc_mma_workers(d, x) / fc_mma_groups_of_line(d, x);
-}
-unsigned fc_mma_lines_of(const fc_dot *d, const fc_dot_side *x) {
-    return x->by_k ? x->side : d->tile->depth;
-}
-
 /* Where this thread's first group is: line and place in it. */
 static void thread_place(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &d->g->t;
     fc_cuda_line(t, "const unsigned int %s_line = thread %% %u / %u;", x->name,
-                 fc_mma_workers(d, x), fc_mma_groups_of_line(d, x));
+                 fc_dot_workers(d, x), fc_dot_groups_of_line(d, x));
     fc_cuda_line(t, "const unsigned int %s_in = thread %% %u * %d;", x->name,
-                 fc_mma_groups_of_line(d, x), FC_CUDA_EIGHT);
+                 fc_dot_groups_of_line(d, x), FC_CUDA_EIGHT);
     fc_cuda_indent(t);
     fc_str_printf(t->out, "const unsigned int %s_to = fc_settled(", x->name);
     fc_mma_place(d, x, *x->name == 'x' ? "x_line" : "y_line", *x->name == 'x' ? "x_in" : "y_in");
     fc_str_add(t->out, ");\n");
-}
-
-void fc_mma_stride(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
-    const unsigned axis = x->by_k ? x->axis : d->g->np;
-    if (axis == d->g->np && x->by_k)
-        fc_str_add(d->g->t.out, "0");
-    else
-        fc_str_printf(d->g->t.out, "p.w[%u]", fc_cuda_word(d->g, a) + 1 + axis);
-}
-
-void fc_mma_begin_first(const fc_dot *d, const fc_dot_side *x) {
-    const fc_dot_side *other = &d->x[x->at == d->x->at]; /* x may be a copy */
-    fc_cuda_gen *g = d->g;
-    fc_cuda_text *t = &g->t;
-    const char *at = x->by_k ? "line" : "in";
-    fc_cuda_line(t, "const ix %s_rest = %s - %s - (ix)%s_%s;", x->name, x->size, x->at, x->name,
-                 at);
-    fc_cuda_line(t, "{");
-    if (x->axis < g->np)
-        fc_cuda_line(t, "const ix i%u = %s + (ix)%s_%s;", x->axis, x->at, x->name, at);
-    if (other->axis < g->np) fc_cuda_line(t, "const ix i%u = 0;", other->axis);
-    fc_cuda_line(t, "const ix j0 = %s(ix)%s_%s;", fc_dot_first(d), x->name,
-                 x->by_k ? "in" : "line");
-    fc_cuda_bases(g, g->axes);
 }
 
 /* Once a tile: the address of that group. */
@@ -101,7 +39,7 @@ static void begin_eights(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &g->t;
     const uint32_t a = fc_cuda_bare(&g->code, x->value);
     fc_cuda_line(t, "const unsigned short *%s;", x->name);
-    fc_mma_begin_first(d, x);
+    fc_dot_begin_first(d, x);
     fc_cuda_line(t, "%s = a%u + b%u;", x->name, (unsigned)g->k->accesses.at[a].buffer, (unsigned)a);
     fc_cuda_line(t, "}");
 }
@@ -109,14 +47,14 @@ static void begin_eights(const fc_dot *d, const fc_dot_side *x) {
 static void bring_eights(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &d->g->t;
     const uint32_t a = fc_cuda_bare(&d->g->code, x->value);
-    const unsigned down = fc_mma_lines_of_turn(d, x), lines = fc_mma_lines_of(d, x);
+    const unsigned down = fc_dot_lines_of_turn(d, x), lines = fc_dot_lines_of(d, x);
     if (lines < down) fc_cuda_line(t, "if (%s_line < %u) {", x->name, lines);
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int u = 0; u < %u; u++)", lines < down ? 1 : lines / down);
     fc_cuda_indent(t);
     fc_str_printf(t->out, "    fc_bring(stage + %u + %s_to + u * %u, %s + u * %u * ", x->from,
                   x->name, down * x->line, x->name, down);
-    fc_mma_stride(d, x, a);
+    fc_dot_stride(d, x, a);
     fc_str_printf(t->out,
                   x->by_k ? ", (ix)%s_in < todo && u * %u < %s_rest);\n"
                           : ", (ix)%s_line + u * %u < todo && 0 < %s_rest);\n",
@@ -124,7 +62,7 @@ static void bring_eights(const fc_dot *d, const fc_dot_side *x) {
     if (lines < down) fc_cuda_line(t, "}");
     fc_cuda_indent(t);
     fc_str_printf(t->out, "%s += %u", x->name, d->tile->depth);
-    if (!x->by_k) fc_str_add(t->out, " * "), fc_mma_stride(d, x, a);
+    if (!x->by_k) fc_str_add(t->out, " * "), fc_dot_stride(d, x, a);
     fc_str_add(t->out, ";\n");
 }
 

@@ -25,7 +25,7 @@ bool fc_made_comes(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
 }
 
 static unsigned turns_of(const fc_dot *d, const fc_dot_side *x) {
-    const unsigned lines = fc_mma_lines_of(d, x), down = fc_mma_lines_of_turn(d, x);
+    const unsigned lines = fc_dot_lines_of(d, x), down = fc_dot_lines_of_turn(d, x);
     return lines < down ? 1 : lines / down;
 }
 
@@ -60,7 +60,7 @@ void fc_made_begin(const fc_dot *d, const fc_dot_side *x) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
         if (is_load(d, a))
             fc_cuda_line(t, "const %s *%s_q%u;", storage(d, a), x->name, (unsigned)a);
-    fc_mma_begin_first(d, x);
+    fc_dot_begin_first(d, x);
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
         if (is_load(d, a))
             fc_cuda_line(t, "%s_q%u = a%u + b%u;", x->name, (unsigned)a,
@@ -73,9 +73,9 @@ void fc_made_begin(const fc_dot *d, const fc_dot_side *x) {
 /* Opens the loop over a thread's groups; whether one exists, if `left` elements of k do. */
 static void begin_groups(const fc_dot *d, const fc_dot_side *x, const char *left) {
     fc_cuda_text *t = &d->g->t;
-    const unsigned down = fc_mma_lines_of_turn(d, x), lines = fc_mma_lines_of(d, x);
-    if (fc_mma_workers(d, x) < FC_CUDA_THREADS)
-        fc_cuda_line(t, "if (thread >= %u)", FC_CUDA_THREADS - fc_mma_workers(d, x));
+    const unsigned down = fc_dot_lines_of_turn(d, x), lines = fc_dot_lines_of(d, x);
+    if (fc_dot_workers(d, x) < FC_CUDA_THREADS)
+        fc_cuda_line(t, "if (thread >= %u)", FC_CUDA_THREADS - fc_dot_workers(d, x));
     if (lines < down) fc_cuda_line(t, "if (%s_line < %u)", x->name, lines);
     if (lines >= down) fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", turns_of(d, x));
@@ -90,14 +90,14 @@ static void begin_groups(const fc_dot *d, const fc_dot_side *x, const char *left
 /* Appends the address of a group in array `a`. */
 static void group_at(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
     fc_str_printf(d->g->t.out, "%s_q%u + u * %u * ", x->name, (unsigned)a,
-                  fc_mma_lines_of_turn(d, x));
+                  fc_dot_lines_of_turn(d, x));
     fc_made_stride(d, a, x->by_k ? x->axis : d->g->np);
 }
 
 /* The same of what came of it. */
 static void raw_at(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
     fc_str_printf(d->g->t.out, "(stage + %u + (u * %u + thread %% %u) * %u)",
-                  x->raw + raw_before(d, x, a), fc_mma_workers(d, x), fc_mma_workers(d, x),
+                  x->raw + raw_before(d, x, a), fc_dot_workers(d, x), fc_dot_workers(d, x),
                   FC_CUDA_EIGHT / 2 * fc_cuda_bytes(d->g->k, a));
 }
 
@@ -200,7 +200,7 @@ static void make(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_line(t, "const unsigned int kept = there ? ~0u : 0u;");
     fc_made_group(d, x, FC_CUDA_EIGHT, "kept");
     fc_cuda_line(t, "*(fc_vec<unsigned int, %d, 16> *)(stage + %u + %s_to + u * %u) = bits;",
-                 FC_CUDA_EIGHT / 2, x->from, x->name, fc_mma_lines_of_turn(d, x) * x->line);
+                 FC_CUDA_EIGHT / 2, x->from, x->name, fc_dot_lines_of_turn(d, x) * x->line);
     fc_cuda_line(t, "}");
     advance(d, x, false);
 }

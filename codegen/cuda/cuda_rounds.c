@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_rounds.c - loops that every element makes on its own (FC_OP_ROUNDS): a function of what is
- * carried, and a call of it.
+ * carried. cuda_code.c calls it.
  *
  * In: the rounds of a kernel's loops, legalised (g->bodies, after those of folds). Out: the
  * functions loop0, loop1, ..., those inside of others first. Parameters: the counter k and its end,
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-enum { BOUNDS = 1, ROOM = 8 };
+enum { ROOM = 8 };
 
 /* The names of the operands of a round. */
 typedef struct names {
@@ -125,33 +125,4 @@ fusec_status fc_cuda_loop_function(fc_cuda_gen *g, uint32_t number, fc_error *e)
     fc_cuda_line(&t, "}");
     fc_free(g->code.alloc, marks);
     return FUSEC_OK;
-}
-
-void fc_cuda_loop_call(fc_cuda_text *t, fc_val v) {
-    const fc_instr *i = &t->code->ins.at[v];
-    const fc_rounds *r = t->k->loops.at[i->imm];
-    fc_val operand[FC_MAX_LISTED];
-    fc_listed_values(t->code, i->a, operand);
-    const fc_val *value = operand + FC_REPEAT_BOUNDS;
-    for (unsigned c = 0; c < r->ncarried; c++) {
-        fc_cuda_indent(t);
-        fc_str_printf(t->out, "%s w%u_%u = ", fc_cuda_type((fusec_dtype)r->dtype[c]), (unsigned)v,
-                      c);
-        fc_cuda_operand(t, value[c]);
-        fc_str_add(t->out, ";\n");
-    }
-    fc_cuda_indent(t);
-    fc_str_printf(t->out, "loop%u(", (unsigned)i->imm);
-    fc_cuda_operand(t, operand[0]);
-    fc_str_add(t->out, ", ");
-    fc_cuda_operand(t, operand[BOUNDS]);
-    fc_str_printf(t->out, ", %s, zero", t->there ? t->there : "true");
-    for (unsigned c = 0; c < r->nvalues; c++) {
-        fc_str_add(t->out, ", ");
-        if (c < r->ncarried)
-            fc_str_printf(t->out, "w%u_%u", (unsigned)v, c);
-        else
-            fc_cuda_operand(t, value[c]);
-    }
-    fc_str_add(t->out, ");\n");
 }

@@ -41,21 +41,6 @@ static bool may_stack(const fc_cuda_gen *g, const uint8_t *down, const window *w
            (w->when == FC_NOVAL || is_interval(g, down, w->when));
 }
 
-fc_val fc_cuda_window_row(const fc_cuda_gen *g, const window *w) {
-    for (unsigned i = 0; i < w->leader.n; i++) {
-        const fc_instr *of = &g->code.ins.at[w->leader.term[i].of];
-        if (of->op != FC_OP_INDEX) continue;
-        const fc_access *a = &g->k->accesses.at[of->imm];
-        for (unsigned p = 0; p < w->leader.n && a->rank > 1; p++) {
-            const fc_instr *by = &g->code.ins.at[w->leader.term[p].of];
-            if (by->op == FC_OP_PARAM && g->k->params.at[by->imm].is_dim &&
-                g->k->params.at[by->imm].source == a->shape[a->rank - 1])
-                return w->leader.term[p].of;
-        }
-    }
-    return FC_NOVAL;
-}
-
 /* The row that the middle of a window is nearest to. */
 static int64_t nearest_row(const window *w, int64_t length) {
     const int64_t at = w->low + (int64_t)fc_cuda_window_length(w) / 2 + length / 2;
@@ -174,13 +159,15 @@ static bool find(fc_cuda_gen *g, const uint8_t *down, const fc_code *edges) {
     return true;
 }
 
-bool fc_cuda_stacks_find(fc_cuda_gen *g, const uint8_t *known, const fc_code *edges) {
+fusec_status fc_cuda_stacks_find(fc_cuda_gen *g, const uint8_t *known, const fc_code *edges,
+                                 fc_error *e) {
+    if (!g->cls->cuda.rows_in_turn) return FUSEC_OK;
     uint8_t *down = fc_calloc(g->code.alloc, g->code.ins.len + 1, 1);
-    if (!down) return false;
+    if (!down) return fc_oom(e);
     fc_cuda_windows_vary(g, known, g->np - 2u, down);
     const bool found = find(g, down, edges);
     fc_free(g->code.alloc, down);
-    return found;
+    return found ? FUSEC_OK : fc_oom(e);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */

@@ -92,8 +92,7 @@ static bool add(fc_cuda_gen *g, fc_val v, fc_linear *f) {
     return true;
 }
 
-fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, const fc_code *edges,
-                                  fc_error *e) {
+fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, fc_error *e) {
     const fc_alloc *alloc = g->code.alloc;
     const size_t len = g->code.ins.len;
     struct fc_cuda_windows *x = g->windows = fc_calloc(alloc, 1, sizeof *x);
@@ -112,8 +111,7 @@ fusec_status fc_cuda_windows_find(fc_cuda_gen *g, const uint8_t *known, const fc
         }
         if (!add(g, v, &f)) return fc_oom(e);
     }
-    return g->cls->cuda.rows_in_turn && !fc_cuda_stacks_find(g, known, edges) ? fc_oom(e)
-                                                                              : FUSEC_OK;
+    return FUSEC_OK;
 }
 
 void fc_cuda_windows_free(fc_cuda_gen *g) {
@@ -310,6 +308,21 @@ static bool test(fc_cuda_gen *g) {
     }
     if (n) fc_str_printf(g->t.out, ") & %u) == 0;\n", most - 1);
     return n > 0;
+}
+
+fc_val fc_cuda_window_row(const fc_cuda_gen *g, const window *w) {
+    for (unsigned i = 0; i < w->leader.n; i++) {
+        const fc_instr *of = &g->code.ins.at[w->leader.term[i].of];
+        if (of->op != FC_OP_INDEX) continue;
+        const fc_access *a = &g->k->accesses.at[of->imm];
+        for (unsigned p = 0; p < w->leader.n && a->rank > 1; p++) {
+            const fc_instr *by = &g->code.ins.at[w->leader.term[p].of];
+            if (by->op == FC_OP_PARAM && g->k->params.at[by->imm].is_dim &&
+                g->k->params.at[by->imm].source == a->shape[a->rank - 1])
+                return w->leader.term[p].of;
+        }
+    }
+    return FC_NOVAL;
 }
 
 /* Whether its place is a sum of indices and whole rows. */

@@ -55,11 +55,7 @@ unsigned fc_cuda_window_length(const window *w);
 /* Marks what is not the same all along kept axis `axis`; `known` is. */
 void fc_cuda_windows_vary(const fc_cuda_gen *g, const uint8_t *known, unsigned axis,
                           uint8_t *varies);
-/* cuda_stack.c: of a window, the elements of a row of its array, as a value of its leader; or
- * FC_NOVAL. */
+/* The elements of a row of a window's array, as a value of its leader; or FC_NOVAL. */
 fc_val fc_cuda_window_row(const fc_cuda_gen *g, const window *w);
-/* Finds stacks; `edges` is the code of the kernel with its edges. False: out of memory.
- */
-bool fc_cuda_stacks_find(fc_cuda_gen *g, const uint8_t *known, const fc_code *edges);
 
 #endif

@@ -3,6 +3,7 @@
 #include "frontend/cli/explain_pieces.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "passes/rewrite.h"
@@ -36,6 +37,34 @@ fusec_status fc_pieces_flag(const char *what, const char *text, char name[64], i
                        text);
     *step = (int64_t)w.magnitude;
     return FUSEC_OK;
+}
+
+/* The size of the first axis of the input with most bytes. */
+static fusec_status largest(const fc_job *s, char name[64], fc_error *e) {
+    const fc_graph *g = &s->graph;
+    int64_t most = -1;
+    name[0] = 0;
+    for (uint32_t i = 0; i < s->nin; i++) {
+        const fc_tensor *t = &s->in[i];
+        int64_t count, bytes;
+        uint32_t sym;
+        if (!t->rank ||
+            !fc_shape_bytes((int)t->rank, t->shape, fc_dtypes[t->dtype].bytes, &count, &bytes) ||
+            bytes <= most)
+            continue;
+        most = bytes;
+        const fc_dim d = fc_axis(g, g->inputs.at[i].node, 0);
+        name[0] = 0;
+        if (fc_dim_is_sym(&g->dims, d, &sym)) snprintf(name, 64, "%s", g->dims.syms.at[sym].name);
+    }
+    return *name ? FUSEC_OK : fc_fail(e, FUSEC_INVALID, "no input can be cut along its first axis");
+}
+
+fusec_status fc_pieces_size(const fc_job *s, char name[64], int64_t *step, fc_error *e) {
+    const char *flag = s->cli->o.text[FC_FLAG_SPLIT];
+    *step = 0;
+    if (flag && strcmp(flag, "auto") != 0) return fc_pieces_flag("--split", flag, name, step, e);
+    return largest(s, name, e);
 }
 
 int64_t fc_pieces_step(int64_t grain, int64_t row) {

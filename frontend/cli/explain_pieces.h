@@ -14,6 +14,10 @@ fusec_status fc_explain_pieces(fc_job *s, const char *flag, fc_error *e);
 fusec_status fc_pieces_flag(const char *what, const char *text, char name[64], int64_t *step,
                             fc_error *e);
 
+/* The size that a program is cut along, and the positions of a piece or 0: those of --split, else
+ * that of the first axis of the largest input. */
+fusec_status fc_pieces_size(const fc_job *s, char name[64], int64_t *step, fc_error *e);
+
 /* Positions of a piece that has about 8 MiB of arrays, where one has `row` bytes: `grain` times a
  * power of two. */
 int64_t fc_pieces_step(int64_t grain, int64_t row);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "frontend/cli/split.h"
+#include "frontend/cli/explain_pieces.h"
 #include "runtime/mesh.h"
 
 /* Name `i` of the list, as the runtime knows it (which tells logical devices on a GPU apart) and as
@@ -63,7 +63,7 @@ fusec_status fc_mesh_job(fc_job *s, fc_program *p, double *seconds, fc_error *e)
     fc_mesh_list m = {.n = 0};
     char dim[64];
     int64_t step;
-    fusec_status st = fc_split_size(s, dim, &step, e);
+    fusec_status st = fc_pieces_size(s, dim, &step, e);
     if (!st) st = fc_mesh_open(s, p, &m, e);
     const double start = fc_seconds_now();
     const fc_mesh_call c = {.programs = m.programs,

@@ -58,37 +58,9 @@ typedef struct split {
 
 /* ---- the size -------------------------------------------------------------------------------- */
 
-/* The size of the first axis of the input with most bytes. */
-static fusec_status largest(const fc_job *s, char name[64], fc_error *e) {
-    const fc_graph *g = &s->graph;
-    int64_t most = -1;
-    name[0] = 0;
-    for (uint32_t i = 0; i < s->nin; i++) {
-        const fc_tensor *t = &s->in[i];
-        int64_t count, bytes;
-        uint32_t sym;
-        if (!t->rank ||
-            !fc_shape_bytes((int)t->rank, t->shape, fc_dtypes[t->dtype].bytes, &count, &bytes) ||
-            bytes <= most)
-            continue;
-        most = bytes;
-        const fc_dim d = fc_axis(g, g->inputs.at[i].node, 0);
-        name[0] = 0;
-        if (fc_dim_is_sym(&g->dims, d, &sym)) snprintf(name, 64, "%s", g->dims.syms.at[sym].name);
-    }
-    return *name ? FUSEC_OK : fc_fail(e, FUSEC_INVALID, "no input can be cut along its first axis");
-}
-
-fusec_status fc_split_size(const fc_job *s, char name[64], int64_t *step, fc_error *e) {
-    const char *flag = s->cli->o.text[FC_FLAG_SPLIT];
-    *step = 0;
-    if (flag && strcmp(flag, "auto") != 0) return fc_pieces_flag("--split", flag, name, step, e);
-    return largest(s, name, e);
-}
-
 static fusec_status find_cut(split *c, fc_error *e) {
     char name[64];
-    FC_TRY(fc_split_size(c->s, name, &c->step, e));
+    FC_TRY(fc_pieces_size(c->s, name, &c->step, e));
     FC_TRY(fc_cut_new(c->p, name, &c->cut, e));
     c->cut->ndims = c->s->ndims, c->cut->dims = c->s->dims;
     c->total = fc_cut_total(c->cut, c->s->nin, c->s->in);

@@ -12,10 +12,6 @@
 
 #include "frontend/cli/job.h"
 
-/* The size that a program is cut along, and the positions of a piece or 0: those of --split, else
- * that of the first axis of the largest input. */
-fusec_status fc_split_size(const fc_job *s, char name[64], int64_t *step, fc_error *e);
-
 /* Computes all results. Those that went to their files have an entry in s->written. */
 fusec_status fc_split_run(fc_job *s, fc_program *p, double *seconds, fc_error *e);
 /* Removes files that were not committed. */

@@ -31,15 +31,6 @@ static unsigned bytes_of(const fc_kernel *k, const fc_class *cls) {
     return cls->cuda.dot_narrow ? 4 : fc_dtypes[k->reductions.at[0].dtype].bytes;
 }
 
-bool fc_cuda_side_by_side(const fc_nest *n, uint32_t a, unsigned axis, uint32_t align, int by) {
-    const uint32_t axes = n->np + n->nr;
-    const int64_t *stride = n->stride + (size_t)a * axes;
-    if (align % 16 || stride[axis] != 1 || n->extent[axis] % by || n->offset[a] % by) return false;
-    for (uint32_t x = 0; x < axes; x++)
-        if (x != axis && stride[x] % by) return false;
-    return true;
-}
-
 /* Whether an access is one of rows that lies side by side along an axis: it is read or stored
  * behind the product. */
 static bool is_behind(const fc_kernel *k, const fc_nest *n, uint32_t a, unsigned axis) {
@@ -375,12 +366,10 @@ bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest 
                          fc_launch *l) {
     static const struct {
         fc_cuda_tile_size from, to;
-    } smaller[] = {{FC_CUDA_GROUP_LARGE, FC_CUDA_TILE_LARGE},
-                   {FC_CUDA_GROUP_SMALL, FC_CUDA_TILE_LARGE},
-                   {FC_CUDA_GROUP_NARROW, FC_CUDA_TILE_SMALL},
-                   {FC_CUDA_TILE_LARGE, FC_CUDA_TILE_SMALL},
-                   {FC_CUDA_FMA_LARGE, FC_CUDA_FMA_SMALL},
-                   {FC_CUDA_FMA_WHOLE, FC_CUDA_FMA_SMALL}};
+    } smaller[] = {
+        {FC_CUDA_GROUP_LARGE, FC_CUDA_TILE_LARGE},  {FC_CUDA_GROUP_SMALL, FC_CUDA_TILE_LARGE},
+        {FC_CUDA_GROUP_NARROW, FC_CUDA_TILE_SMALL}, {FC_CUDA_TILE_LARGE, FC_CUDA_TILE_SMALL},
+        {FC_CUDA_FMA_LARGE, FC_CUDA_FMA_SMALL},     {FC_CUDA_FMA_WHOLE, FC_CUDA_FMA_SMALL}};
     fc_arena arena;
     fc_dot_axes of;
     fc_error e = {0};

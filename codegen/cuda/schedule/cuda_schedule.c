@@ -6,20 +6,6 @@
  * depends on the choice. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
 
-bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class *cls,
-                         uint32_t axis, unsigned n, uint32_t align) {
-    uint32_t axes = nest->np + nest->nr;
-    for (uint32_t a = 0; a < nest->naccess; a++) {
-        if (!fc_cuda_is_memory(k, a) || fc_class_move(cls, a, axis) != FC_MOVE_ONE) continue;
-        unsigned bytes = n * fc_cuda_bytes(k, a), unit = bytes < 16 ? bytes : 16;
-        int64_t elements = unit / fc_cuda_bytes(k, a);
-        if (align % unit || nest->offset[a] % elements) return false;
-        for (uint32_t x = 0; x < axes; x++)
-            if (x != axis && nest->stride[(size_t)a * axes + x] % elements) return false;
-    }
-    return true;
-}
-
 /* ---- inner reductions ----------------------------------------------------------------------- */
 
 /* Whether neighbouring rows, not neighbouring elements, lie next to each other for most of what is

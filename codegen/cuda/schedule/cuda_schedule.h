@@ -2,8 +2,8 @@
 /* cuda_schedule.h - sizes to class and launch: cuda_schedule.c is the entry and does rows,
  * cuda_map_schedule.c with cuda_tile_schedule.c maps, cuda_columns.c columns. Rows of special
  * shapes have files of their own: cuda_rect_schedule.c, cuda_ring_schedule.c,
- * cuda_cluster_schedule.c. cuda_smaller.c has classes that take fewer registers,
- * cuda_plain_schedule.c those that take any sizes. */
+ * cuda_cluster_schedule.c. cuda_wide.c says what can be read at once, cuda_smaller.c has classes
+ * that take fewer registers, cuda_plain_schedule.c those that take any sizes. */
 #ifndef FUSEC_CODEGEN_CUDA_SCHEDULE_CUDA_SCHEDULE_H
 #define FUSEC_CODEGEN_CUDA_SCHEDULE_CUDA_SCHEDULE_H
 
@@ -26,10 +26,13 @@ bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, const fc_launc
 
 /* ---- the choices ----------------------------------------------------------------------------- */
 
-/* Whether every access that moves by one along `axis` can take n elements (up to 16 bytes)
- * at once. */
+/* cuda_wide.c: whether every access that moves by one along `axis` can take n elements (up to 16
+ * bytes) at once. */
 bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class *cls,
                          uint32_t axis, unsigned n, uint32_t align);
+/* Whether `by` neighbours of one along an axis are 16 bytes that can be read at once, everywhere.
+ */
+bool fc_cuda_side_by_side(const fc_nest *n, uint32_t a, unsigned axis, uint32_t align, int by);
 fusec_status fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                   uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *l,
                                   fc_error *e);
@@ -53,8 +56,6 @@ double fc_cuda_dot_cost(const fc_machine *m, const fc_cuda_tile *t, int64_t tile
 /* The tiles that take any sizes, of 16-bit operands; else the kind stays as it is. */
 fusec_status fc_cuda_dot_plain(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e);
-/* Whether `by` neighbours along an axis are 16 bytes that can be read at once, everywhere. */
-bool fc_cuda_side_by_side(const fc_nest *n, uint32_t a, unsigned axis, uint32_t align, int by);
 /* fc_target.join, of each form (cuda_flash_schedule.c, cuda_slide_schedule.c). */
 fusec_status fc_cuda_join_flash(const fc_machine *m, uint32_t mode, uint32_t align, fc_arena *arena,
                                 fc_joined *j, fc_launch *l, bool *can, fc_error *e);

@@ -17,11 +17,6 @@
 #include "codegen/llvm/schedule/llvm_schedule.h"
 
 enum {
-    FINEST = 16,        /* a task is cut in as many at most, so that there is one for each of */
-    PARTS = 16,         /* so many threads, which are enough for what is short */
-    PART = 256,         /* elements: lines of every dtype; a part has four at least */
-    LIBM = 100,         /* times what another function takes */
-    BRIEF = 3,          /* tasks: to wake a thread takes some 30 us */
     INNER_SPAN = 65536, /* elements; a power of two of chunks; of short rows down to an eighth */
     SHORT_SPAN = INNER_SPAN / 8,
     NEAR_CACHE = 1 << 20, /* bytes that the caches of one core hold for sure */
@@ -33,33 +28,7 @@ enum {
     TILE_BYTES = 256 << 10   /* of the stack, for tiles */
 };
 
-/* Functions of which there is no vector code. */
-static uint32_t calls_of_libm(const fc_kernel *k) {
-    uint32_t n = 0;
-    for (size_t i = 0; i < k->code.ins.len; i++) {
-        const fc_instr *ins = &k->code.ins.at[i];
-        if (!fc_is_elementwise(ins->op) || !(fc_ops[ins->op].flags & FC_F_TRANSCENDENTAL)) continue;
-        const char *column = fc_ops[ins->op].llvm_f;
-        const fusec_dtype t = fc_val_dtype(&k->code, ins->a);
-        n += column && column[0] == '#' &&
-             !fc_math_has((fc_op)ins->op, fc_is_half(t) ? FUSEC_F32 : t);
-    }
-    return n;
-}
-
-/* Elements of a task: fewer when each takes longer, always a multiple of a vector. */
-static int64_t task_elements(const fc_kernel *k) {
-    uint32_t ops, transcendental;
-    fc_kernel_cost(k, &ops, &transcendental);
-    int64_t n = FC_LL_TASK / (1 + ops / 16 + transcendental + LIBM * calls_of_libm(k));
-    return n < 1024 ? 1024 : n & ~(int64_t)1023;
-}
-
 /* ---- classes ----------------------------------------------------------------------------- */
-
-bool fc_ll_exceeds_cache(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    return m->cache && fc_nest_bytes(k, n, false) > (double)m->cache;
-}
 
 /* Loads that wait for memory behind long code, which the processor cannot look past, or rows that
  * are done in several passes, during which memory would be idle, or tiles, whose lines are on many
@@ -443,20 +412,6 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
 
 /* ---- launches ---------------------------------------------------------------------------- */
 
-void fc_ll_cut(const fc_kernel *k, fc_launch *l, int64_t units, int64_t elements) {
-    const int64_t task = task_elements(k), each = fc_ll_at_least_one(elements);
-    int64_t part = units < 2 * PARTS ? each : fc_ceil_div(units, PARTS) * each;
-    if (part < task / FINEST) part = task / FINEST;
-    if (part < 4 * PART) part = 4 * PART;
-    if (each == 1) part = fc_ceil_div(part, PART) * PART;
-    if (part > task) part = task;
-    l->units = units;
-    l->unit = fc_ll_at_least_one(part / each);
-    l->brief = units < BRIEF * task / each;
-    if (units < task / 2 / each) l->unit = fc_ll_at_least_one(units);
-    l->tasks = fc_ceil_div(units, l->unit);
-}
-
 static void launch_tiles(const fc_kernel *k, const fc_nest *n, uint32_t across, fc_launch *l) {
     const int64_t row = n->extent[n->np - 1], column = n->extent[across];
     const int64_t blocks = fc_ceil_div(row, FC_LL_TILE) * fc_ceil_div(column, FC_LL_TILE);
@@ -470,7 +425,7 @@ static int64_t multiple_of(int64_t n, int64_t of) {
 /* Pixels of channels that are whole vectors stay together. */
 static void launch_map(const fc_kernel *k, const fc_nest *n, const fc_class *cls, fc_launch *l) {
     const int64_t together = cls->llvm.channels ? cls->llvm.channels * cls->vector : 1;
-    const int64_t task = multiple_of(task_elements(k), together), row = row_of(n, cls);
+    const int64_t task = multiple_of(fc_ll_task_elements(k), together), row = row_of(n, cls);
     if (n->np == 1u + cls->llvm.joined) {
         fc_ll_cut(k, l, n->rows, 1);
         l->unit = multiple_of(l->unit, together);
@@ -517,15 +472,6 @@ static void choose_update(const fc_machine *m, const fc_kernel *k, const fc_nest
     l->tasks = fc_ceil_div(l->units, l->unit);
 }
 
-void fc_ll_launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_class *cls,
-                        fc_launch *l) {
-    cls->llvm.split = true;
-    l->finish = true;
-    l->span = span;
-    l->spans = fc_ceil_div(n->count, span);
-    l->workspace_bytes = (size_t)n->rows * (size_t)l->spans * fc_components(k) * 8;
-}
-
 static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
     if (cls->llvm.narrow) {
         const int64_t width = n->extent[n->np - 1], blocks = fc_ceil_div(width, FC_LL_TILE);
@@ -540,7 +486,7 @@ static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc
     }
     if (fc_can_split(k) && n->rows < FC_LL_FEW_UNITS && n->count >= 2 * INNER_SPAN) {
         int64_t span = INNER_SPAN;
-        while (span > SHORT_SPAN && n->rows * fc_ceil_div(n->count, span) < PARTS) span /= 2;
+        while (span > SHORT_SPAN && n->rows * fc_ceil_div(n->count, span) < FC_LL_PARTS) span /= 2;
         fc_ll_launch_split(k, n, span, cls, l);
         fc_ll_cut(k, l, n->rows * l->spans, span);
         return;

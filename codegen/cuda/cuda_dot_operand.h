@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuda_dot_operand.h - a contraction in tiles and its operands: what all files share that write one
+ * (cuda_dot.h). */
+#ifndef FUSEC_CODEGEN_CUDA_CUDA_DOT_OPERAND_H
+#define FUSEC_CODEGEN_CUDA_CUDA_DOT_OPERAND_H
+
+#include "codegen/cuda/cuda.h"
+
+/* That of the rows, or of the columns, of a tile. */
+typedef struct fc_dot_side {
+    fc_val value;
+    unsigned axis; /* of its rows (columns); the number of kept axes: it has one */
+    unsigned side; /* of them in a tile */
+    fc_cuda_reads reads;
+    bool by_k;           /* neighbouring threads fetch neighbours along k */
+    bool along;          /* lines in shared memory are along k */
+    unsigned line, from; /* elements of a line; where it begins in a stage */
+    unsigned raw;        /* if it is made: where what it comes from begins */
+    const char *at, *size, *name;
+} fc_dot_side;
+
+typedef struct fc_dot {
+    fc_cuda_gen *g;
+    const fc_cuda_tile *tile;
+    fc_dot_side x[2];
+    unsigned stage; /* elements of a stage of both operands */
+    fusec_dtype t;  /* of accumulators */
+    fusec_dtype half;
+    const char *type; /* of elements in shared memory */
+} fc_dot;
+
+static inline unsigned fc_dot_of_pass(const fc_dot *d) { /* places of results */
+    return fc_cuda_tile_places(d->tile) / d->tile->high;
+}
+static inline bool fc_dot_is_split(const fc_dot *d) {
+    return d->g->cls->cuda.dot_parts != 0;
+}
+/* Where the elements of k of a block begin, to be put in front of what counts from there, and how
+ * many they are. */
+static inline const char *fc_dot_first(const fc_dot *d) {
+    return fc_dot_is_split(d) ? "begin + " : "";
+}
+static inline const char *fc_dot_many(const fc_dot *d) {
+    return fc_dot_is_split(d) ? "many" : "count";
+}
+static inline bool fc_dot_makes(const fc_dot *d) {
+    return fc_cuda_is_made(d->x[0].reads) || fc_cuda_is_made(d->x[1].reads);
+}
+
+/* Indices and offsets of the element `at` (of its rows or columns) and `deep` (of k) that is
+ * fetched, or of `each` from there on; `depth` < count: it exists. */
+void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each);
+/* Marks in g->need and g->used what one value needs, all of it at a point. */
+void fc_dot_slice(fc_cuda_gen *g, fc_val root);
+/* The value that is stored of an operand, and its bits; groups of eight along a line, threads that
+ * take them, lines from one turn of all threads to the next, lines of a step. */
+fc_val fc_mma_narrow_of(const fc_dot *d, fc_val v);
+void fc_mma_put_bits(const fc_dot *d, fc_val v);
+unsigned fc_dot_groups_of_line(const fc_dot *d, const fc_dot_side *x);
+unsigned fc_dot_workers(const fc_dot *d, const fc_dot_side *x);
+unsigned fc_dot_lines_of_turn(const fc_dot *d, const fc_dot_side *x);
+unsigned fc_dot_lines_of(const fc_dot *d, const fc_dot_side *x);
+/* Appends the elements from one line of array `a` to the next. */
+void fc_dot_stride(const fc_dot *d, const fc_dot_side *x, uint32_t a);
+/* Once a tile: which of a thread's rows (columns), counted from its first group on, are the last;
+ * opens a scope with the places b* of that group in the first step, which need not exist. */
+void fc_dot_begin_first(const fc_dot *d, const fc_dot_side *x);
+
+#endif
