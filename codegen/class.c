@@ -40,7 +40,7 @@ bool fc_class_equal(const fc_class *a, const fc_class *b) {
 unsigned fc_class_stands_in(const fc_class *a, const fc_class *b) {
     if (!match(a, b, true)) return 0;
     if (a->target != FC_TARGET_CUDA || a->cuda.repeat == b->cuda.repeat) return 1;
-    const bool rows = a->cuda.kind == FC_CUDA_ONE && b->cuda.repeat % a->cuda.repeat == 0;
+    const bool rows = a->cuda.iterations && b->cuda.repeat % a->cuda.repeat == 0;
     return rows ? b->cuda.repeat / a->cuda.repeat : 0;
 }
 

@@ -26,7 +26,7 @@ static bool fewer_repetitions(fc_class *cls, fc_launch *l) {
 
 /* Squares keep what they have: their vectors and passes go together. */
 static bool smaller_map(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l) {
-    if (cls->cuda.kind == FC_CUDA_TILE) return false;
+    if (cls->cuda.tile_side) return false;
     if (cls->vector > 1) {
         const unsigned repeat = cls->cuda.repeat;
         if (repeat == 1 && cls->vector == 2) return false;
@@ -43,7 +43,7 @@ static bool smaller_map(const fc_machine *m, const fc_nest *n, fc_class *cls, fc
 
 static bool smaller_inner(const fc_nest *n, fc_class *cls, fc_launch *l) {
     if (cls->cuda.split) return false;
-    if (cls->cuda.kind == FC_CUDA_RECT) {
+    if (cls->cuda.rect_rows) {
         const int64_t across = (int64_t)l->grid[0] / fc_ceil_div(n->extent[0], cls->cuda.rect_rows);
         if (cls->cuda.rect_rows < 2) return false;
         cls->cuda.rect_rows /= 2;
