@@ -41,7 +41,7 @@ static fusec_status compute(fc_job *s, fusec_program *p, double *seconds, fc_err
     at = fc_timeline_phase(s->cli, "bind and compile", at);
     fc_progress_clock(&progress, "computing", s->cli->quiet, s->cli->verbose);
     fusec_status st = s->cli->o.text[FC_FLAG_DEVICES] ? fc_mesh_job(s, p->p, seconds, e)
-                                                      : fc_job_run(s, p->p, seconds, e);
+                                                      : fc_job_run(s, p, seconds, e);
     fc_progress_end(&progress);
     fc_timeline_phase(s->cli, "compute", at);
     return st;

@@ -37,7 +37,7 @@ static fusec_status node_value(fc_job *s, fc_device *d, fc_node n, fc_array *out
     s->graph.outputs.len = 1;
     fusec_status st = fc_job_program(s, d, true, &p, e);
     if (!st) st = fc_job_results(s, p->p, e);
-    if (!st) st = fc_job_run(s, p->p, &seconds, e);
+    if (!st) st = fc_job_run(s, p, &seconds, e);
     if (!st) *out = fc_tensor_array(&s->out[0]);
     fusec_program_free(p);
     s->graph.outputs.at = g.outputs.at;

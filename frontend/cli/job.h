@@ -119,7 +119,7 @@ fusec_status fc_job_shapes(fc_job *s, fc_program *p, fc_error *e);
 /* fc_job_shapes; refuses what the device has no room for; then gets host memory for the results. */
 fusec_status fc_job_results(fc_job *s, fc_program *p, fc_error *e);
 void *fc_job_memory(fc_job *s, int64_t bytes); /* 64-byte aligned; lives with the job */
-fusec_status fc_job_run(fc_job *s, fc_program *p, double *seconds, fc_error *e);
+fusec_status fc_job_run(fc_job *s, fusec_program *p, double *seconds, fc_error *e);
 
 /* The i-th result, and any tensor, as an array. */
 fc_array fc_tensor_array(const fc_tensor *t);

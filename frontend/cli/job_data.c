@@ -121,28 +121,32 @@ static fusec_status check_room(fc_job *s, fc_program *p, fc_error *e) {
 
 fusec_status fc_convert(const fc_alloc *alloc, fusec_dtype from, const void *src, fusec_dtype to,
                         void *dst, int64_t count, fc_error *e) {
-    fc_graph g;
-    fc_config config;
-    fc_context *ctx = NULL;
-    fc_program *p = NULL;
-    fc_device *d;
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    fusec_context *ctx = NULL;
+    fusec_graph *g = NULL;
+    fusec_program *p = NULL;
     if (!count) return FUSEC_OK;
-    fc_config_init(&config);
-    config.alloc = *alloc;
-    fc_graph_init(&g, alloc, NULL);
-    fc_dim n = fc_dim_named(&g.dims, "n");
-    fc_node x = fc_build_input(&g, "x", from, 1, &n);
-    fc_build_output(&g, "y", fc_build_cast(&g, x, to));
-    fusec_status s = g.error.code ? fc_fail(e, g.error.code, "%s", g.error.message) : FUSEC_OK;
-    if (!s) s = fc_context_new(&config, &ctx, e);
-    if (!s) s = fc_context_device(ctx, "interp", &d, NULL, e);
-    if (!s) s = fc_program_new(ctx, &g, &(fc_program_options){.device = d}, &p, e);
-    fc_tensor in = {.dtype = from, .rank = 1, .shape = &count, .data = (void *)(uintptr_t)src};
-    fc_tensor out = {.dtype = to, .rank = 1, .shape = &count, .data = dst};
-    if (!s) s = fc_program_run(p, NULL, 1, &in, 0, NULL, 1, &out, e);
-    fc_program_free(p);
-    fc_context_free(ctx);
-    fc_graph_free(&g);
+    o.device = "interp";
+    o.cache_dir = o.compiler = "";
+    o.alloc = alloc->fn;
+    o.alloc_user = alloc->user;
+    fusec_status s = fusec_context_new(&o, &ctx);
+    if (!s) s = fusec_graph_new(ctx, &g);
+    if (!s) {
+        const fusec_dim n = fusec_sym(g, "n");
+        fusec_output(g, "y", fusec_cast(fusec_input(g, "x", from, 1, &n), to));
+        s = fusec_compile(g, &p);
+    }
+    const fusec_tensor in = {.data = (void *)(uintptr_t)src,
+                             .shape = &count,
+                             .rank = 1,
+                             .dtype = from},
+                       out = {.data = dst, .shape = &count, .rank = 1, .dtype = to};
+    if (!s) s = fusec_run(p, 1, &in, 1, &out);
+    s = fc_job_failed(s, e);
+    fusec_program_free(p);
+    fusec_graph_free(g);
+    fusec_context_free(ctx);
     return s;
 }
 
@@ -228,9 +232,12 @@ fusec_status fc_job_results(fc_job *s, fc_program *p, fc_error *e) {
     return FUSEC_OK;
 }
 
-fusec_status fc_job_run(fc_job *s, fc_program *p, double *seconds, fc_error *e) {
+fusec_status fc_job_run(fc_job *s, fusec_program *p, double *seconds, fc_error *e) {
+    fusec_tensor *in, *out;
+    FC_TRY(fc_job_inputs(s, p, &in, e));
+    FC_TRY(fc_job_outputs(s, &out, e));
     double start = fc_seconds_now();
-    FC_TRY(fc_program_run(p, NULL, s->nin, s->in, s->ndims, s->dims, s->nout, s->out, e));
+    FC_TRY(fc_job_failed(fusec_run(p, fusec_input_count(p), in, fusec_output_count(p), out), e));
     *seconds = fc_seconds_now() - start;
     return FUSEC_OK;
 }
