@@ -192,7 +192,8 @@ FC_TEST(capi_explain, a_device_that_is_not_there) {
     fusec_text_free(ctx, text);
     FC_ASSERT_OK_TEXT(fusec_cost_of(p, 1, &in, 0, &c), fusec_message(ctx));
     FC_EXPECT_TRUE(c.predicted > 0);
-    FC_EXPECT_TRUE(fusec_run(p, 1, &in, 1, &out) != FUSEC_OK);
+    FC_EXPECT_EQ_I64(fusec_run(p, 1, &in, 1, &out), FUSEC_NO_GPU);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "sm_90 compiles only");
     fusec_program_free(p);
     fusec_context_free(ctx);
 }

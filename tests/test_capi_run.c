@@ -500,6 +500,7 @@ FC_TEST(capi_run, sizes_as_inputs) {
     FC_EXPECT_EQ_I64(fusec_output_shapes(p, 1, in, shapes, 2), FUSEC_ARGUMENT_COUNT);
     fusec_cut *cut = NULL;
     FC_EXPECT_EQ_I64(fusec_program_cut(p, "n", &cut), FUSEC_INVALID);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "no array has");
     fusec_program_free(p);
     CAPI_END();
 }

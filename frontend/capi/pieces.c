@@ -23,7 +23,7 @@ fusec_status fusec_program_cut(fusec_program *p, const char *dim, fusec_cut **ou
     if (!c) return fc_oom(&e), fc_report(&e);
     c->program = p;
     if (p->nsizes)
-        fc_fail(&e, FUSEC_INVALID, "a program in pieces has no size of its own, as %.100s is one",
+        fc_fail(&e, FUSEC_INVALID, "%.100s is a size that no array has: such a program is not cut",
                 fusec_input_name(p, fusec_input_count(p) - 1));
     if (e.code || fc_cut_new(p->p, dim, &c->cut, &e)) {
         fc_free(&p->ctx->alloc, c);

@@ -763,8 +763,8 @@ FUSEC_INIT_FUNCTION(fusec_piece)
 #define FUSEC_PIECE_INIT fusec_piece_init()
 
 /* `dim` names a size of the program. FUSEC_INVALID, with the operation that is in the way: it can't
- * be cut there (what reads anywhere along it, as reversals and indices do). The program has
- * to live as long as the cut. */
+ * be cut there (what reads anywhere along it, as reversals and indices do); nor can a program with
+ * sizes that no array has. The program has to live as long as the cut. */
 FUSEC_API fusec_status fusec_program_cut(fusec_program *p, const char *dim, fusec_cut **out);
 FUSEC_API void fusec_cut_free(fusec_cut *c);
 FUSEC_API int fusec_cut_sweeps(const fusec_cut *c);
@@ -870,9 +870,9 @@ FUSEC_API fusec_status fusec_explain_with(fusec_program *p, const fusec_explain_
 /* What a call with these inputs costs, all its kernels together; their data is not looked at. With
  * FUSEC_EXPLAIN_COMPILE as `flags` what is missing is compiled, so that the first call need not. */
 typedef struct fusec_cost {
-    size_t size;                   /* sizeof(fusec_cost); use FUSEC_COST_INIT */
-    int64_t read, written;         /* bytes */
-    int64_t traffic;               /* every array of every kernel once: bytes that memory has to move */
+    size_t size;           /* sizeof(fusec_cost); use FUSEC_COST_INIT */
+    int64_t read, written; /* bytes */
+    int64_t traffic;       /* bytes of every array of every kernel once: what memory has to move */
     int64_t operations;
     double predicted; /* seconds; 0: not known for this device */
 } fusec_cost;
