@@ -288,7 +288,7 @@ static void launch_and_read(device_run *r) {
         fc_cu_ptr a, b;
         int n;
     } packed = {r->a, r->b, N};
-    const fc_cuda_grid g = {{8, 1, 1}, {128, 1, 1}, 0};
+    const fc_cuda_grid g = {{8, 1, 1}, {128, 1, 1}, 0, false};
     fc_error e = {0};
     for (int i = 0; i < N; i++) x[i] = (float)i / 7;
     FC_ASSERT_OK(fc_cuda_memset_async(r->c, r->b, 0xff, sizeof y, r->s, &e), &e);

@@ -420,6 +420,7 @@ static fusec_status write(slide *x, const char *name, fc_error *e) {
         &g->t,
         "extern \"C\" __global__ void __launch_bounds__(%d, %u) %s(const __grid_constant__ P p) {",
         32 * FC_SLIDE_WARPS, (unsigned)x->cls->cuda.slide_blocks, name);
+    fc_cuda_line(&g->t, "fc_begin();");
     x->w = (fc_cuda_walk){
         .loops = &g->loops, .in = {.g = g, .apart = 1}, .slide = x, .own = fc_slide_node};
     fc_cuda_walk_list(&x->w, g->loops.function[0]);

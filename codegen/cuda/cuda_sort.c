@@ -51,7 +51,7 @@ void fc_cuda_sort_text(fc_cuda_sort kind, uint32_t key_bytes, bool positions, co
     fc_str_printf(out,
                   "struct P {\n    long long w[%d];\n};\n"
                   "extern \"C\" __global__ void __launch_bounds__(%d, %u) %s(const "
-                  "__grid_constant__ P p) {\n    fc_sort_%s<%s%s>(p.w);\n}\n",
+                  "__grid_constant__ P p) {\n    fc_begin();\n    fc_sort_%s<%s%s>(p.w);\n}\n",
                   (int)FC_SORT_WORDS, (int)THREADS, kernels[kind].blocks - positions, name,
                   kernels[kind].name, key_type(key_bytes),
                   !kernels[kind].at ? ""

@@ -17,6 +17,7 @@ typedef struct cuda_code {
     cuda_module *module;
     fc_cu_function function;
     _Atomic uint32_t shared; /* dynamic shared memory allowed so far */
+    bool early;              /* waits for what was launched ahead of it (fc_begin of its text) */
 } cuda_code;
 
 /* ---- compiling ---------------------------------------------------------------------------- */
@@ -118,6 +119,8 @@ static fusec_status function_of(fc_gpu *c, cuda_module *m, const char *name, voi
         s = fc_gpu_enter(c, e);
         if (!s) {
             s = fc_cuda_function(c->cuda, m->at, name, &x->function, e);
+            x->early =
+                !s && c->info.early && fc_cuda_made_for(c->cuda, x->function, FC_CUDA_BEGINS_EARLY);
             fc_gpu_leave(c);
         }
     }
@@ -194,6 +197,7 @@ static fusec_status make_grid(fc_gpu *c, cuda_code *x, const fc_launch *l, fc_cu
     if (l->shared_bytes > atomic_load_explicit(&x->shared, memory_order_relaxed))
         FC_TRY(raise_shared(c, x, l->shared_bytes, e));
     g->shared = l->shared_bytes;
+    g->early = false;
     for (int i = 0; i < 3; i++) {
         g->grid[i] = (unsigned)l->grid[i];
         g->block[i] = l->block[i];
@@ -201,11 +205,18 @@ static fusec_status make_grid(fc_gpu *c, cuda_code *x, const fc_launch *l, fc_cu
     return FUSEC_OK;
 }
 
+/* A recording takes launches as they have always been. */
+static bool is_recorded(fc_gpu *c, fc_stream s) {
+    int status = 0;
+    return s && (c->cuda->fn.stream_capturing(fc_gpu_stream(c, s), &status) || status);
+}
+
 static fusec_status launch_now(fc_gpu *c, fc_stream s, cuda_code *x, const fc_launch *l,
                                const int64_t *params, uint32_t words, fc_error *e) {
     fc_cuda_grid g;
     FC_TRY(make_grid(c, x, l, &g, e));
     void *args = (void *)(uintptr_t)params;
+    g.early = x->early && !is_recorded(c, s);
     if (l->together)
         return fc_cuda_launch_together(c->cuda, x->function, &g, fc_gpu_stream(c, s), args, e);
     return fc_cuda_launch(c->cuda, x->function, &g, fc_gpu_stream(c, s), args, words * 8u, e);

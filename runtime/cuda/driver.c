@@ -251,6 +251,7 @@ static fusec_status read_attributes(fc_cuda *c, fc_cuda_info *out, fc_error *e) 
     if (c->fn.device_attribute(&clusters, ATTRIBUTE_CLUSTERS, out->device) != CU_OK) clusters = 0;
     out->together = together && c->fn.launch_together;
     out->clusters = clusters != 0;
+    out->early = out->cc >= FC_CUDA_BEGINS_EARLY && c->fn.launch_early && c->fn.stream_capturing;
     out->memory_pools = pools && c->fn.mem_alloc_async && c->fn.mem_free_async;
     if (out->shared_per_block_optin < out->shared_per_block)
         out->shared_per_block_optin = out->shared_per_block;
@@ -346,6 +347,7 @@ enum {
     FUNC_CONST = 2,
     FUNC_LOCAL = 3,
     FUNC_REGISTERS = 4,
+    FUNC_PTX = 5,
     FUNC_MAX_DYNAMIC_SHARED = 8
 };
 
@@ -366,14 +368,30 @@ fusec_status fc_cuda_func_info_get(fc_cuda *c, fc_cu_function f, fc_cuda_func_in
     return FUSEC_OK;
 }
 
+bool fc_cuda_made_for(fc_cuda *c, fc_cu_function f, int cc) {
+    int made = 0;
+    return usable(c) && !c->fn.func_attribute(&made, FUNC_PTX, f) && made >= cc;
+}
+
 fusec_status fc_cuda_max_dynamic_shared(fc_cuda *c, fc_cu_function f, int bytes, fc_error *e) {
     CALL("cuFuncSetAttribute", func_set_attribute(f, FUNC_MAX_DYNAMIC_SHARED, bytes));
+}
+
+static fusec_status launch_early(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
+                                 fc_cu_stream s, void **extra, fc_error *e) {
+    enum { PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+    const fc_cu_launch_attribute may = {.id = PROGRAMMATIC_STREAM_SERIALIZATION, .value.on = 1};
+    fc_cu_launch how = {.shared = g->shared, .stream = s, .attributes = &may, .n = 1};
+    memcpy(how.grid, g->grid, sizeof how.grid);
+    memcpy(how.block, g->block, sizeof how.block);
+    CALL("cuLaunchKernelEx", launch_early(&how, f, NULL, extra));
 }
 
 fusec_status fc_cuda_launch(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g, fc_cu_stream s,
                             void *args, size_t args_size, fc_error *e) {
     /* The tags of the packed form: 1 is followed by the block, 2 by its size, 0 ends the list. */
     void *extra[] = {(void *)1, args, (void *)2, &args_size, (void *)0};
+    if (g->early) return launch_early(c, f, g, s, extra, e);
     CALL("cuLaunchKernel", launch(f, g->grid[0], g->grid[1], g->grid[2], g->block[0], g->block[1],
                                   g->block[2], g->shared, s, NULL, extra));
 }

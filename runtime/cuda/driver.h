@@ -42,6 +42,21 @@ typedef struct fc_cu_kernel_node {
     fc_cu_context context;
 } fc_cu_kernel_node;
 
+/* CUlaunchAttribute and CUlaunchConfig */
+typedef struct fc_cu_launch_attribute {
+    int id, unused;
+    union {
+        int on;
+        uint64_t room[8];
+    } value;
+} fc_cu_launch_attribute;
+typedef struct fc_cu_launch {
+    unsigned grid[3], block[3], shared;
+    fc_cu_stream stream;
+    const fc_cu_launch_attribute *attributes;
+    unsigned n;
+} fc_cu_launch;
+
 /* clang-format off */
 #define FC_CUDA_FNS(X)                                                                             \
     X(int, init, "cuInit", (unsigned flags), 1)                                                    \
@@ -65,6 +80,7 @@ typedef struct fc_cu_kernel_node {
     X(int, func_attribute, "cuFuncGetAttribute", (int *value, int attribute, fc_cu_function f), 1) \
     X(int, func_set_attribute, "cuFuncSetAttribute", (fc_cu_function f, int attribute, int value), 1) \
     X(int, launch, "cuLaunchKernel", (fc_cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, fc_cu_stream s, void **params, void **extra), 1) \
+    X(int, launch_early, "cuLaunchKernelEx", (const fc_cu_launch *how, fc_cu_function f, void **params, void **extra), 0) \
     X(int, launch_together, "cuLaunchCooperativeKernel", (fc_cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, fc_cu_stream s, void **params), 0) \
     X(int, mem_info, "cuMemGetInfo_v2", (size_t *free_bytes, size_t *total), 1)                    \
     X(int, mem_alloc, "cuMemAlloc_v2", (fc_cu_ptr *p, size_t bytes), 1)                            \
@@ -134,6 +150,7 @@ fusec_status fc_cuda_result(fc_cuda *c, int result, const char *what, fc_error *
 
 /* ---- devices ------------------------------------------------------------------------------- */
 
+enum { FC_CUDA_BEGINS_EARLY = 90 }; /* the first compute capability with early launches */
 typedef struct fc_cuda_info {
     char name[128];
     int ordinal;
@@ -148,6 +165,7 @@ typedef struct fc_cuda_info {
     bool memory_pools;                                /* the async allocator works */
     bool together;                                    /* so does fc_cuda_launch_together */
     bool clusters;                                    /* blocks reach each other's shared memory */
+    bool early;                                       /* kernels may be launched early */
     uint64_t total_memory;
 } fc_cuda_info;
 fusec_status fc_cuda_device(fc_cuda *c, int ordinal, fc_cuda_info *out, fc_error *e);
@@ -182,12 +200,16 @@ typedef struct fc_cuda_func_info {
 } fc_cuda_func_info;
 fusec_status fc_cuda_func_info_get(fc_cuda *c, fc_cu_function f, fc_cuda_func_info *out,
                                    fc_error *e);
+/* Whether its code is of an architecture at least as new, not made from that of an older one. */
+bool fc_cuda_made_for(fc_cuda *c, fc_cu_function f, int cc);
 /* Needed before a launch with more than 48 KiB of dynamic shared memory. */
 fusec_status fc_cuda_max_dynamic_shared(fc_cuda *c, fc_cu_function f, int bytes, fc_error *e);
 
 typedef struct fc_cuda_grid {
     unsigned grid[3], block[3];
     unsigned shared; /* dynamic shared memory, bytes */
+    bool early;      /* for fc_cuda_launch: it may be on the device before the kernel ahead of it in
+                        the stream has ended, and waits for it by itself */
 } fc_cuda_grid;
 /* The arguments as one packed block, laid out like a C struct of them. */
 fusec_status fc_cuda_launch(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g, fc_cu_stream s,

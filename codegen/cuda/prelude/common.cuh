@@ -6,6 +6,13 @@
 #pragma nv_diag_suppress 177 /* a kernel need not use all of this */
 #define FC_INLINE static __device__ __forceinline__
 template <typename T, int N, int A> struct alignas(A) fc_vec { T e[N]; };
+// A kernel may be on the device before what was launched ahead of it has ended: nothing is read or
+// written before this.
+FC_INLINE void fc_begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 /* x, but no compiler knows its value */
 FC_INLINE float fc_opaque(float x, long long zero) {
     return __uint_as_float(__float_as_uint(x) | (unsigned int)zero);
