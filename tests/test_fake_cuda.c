@@ -256,6 +256,21 @@ FC_TEST(fake_cuda, a_session_with_clusters) {
     rig_close(&r);
 }
 
+/* Kernels whose code waits for what was launched ahead of them need not be launched behind it. */
+FC_TEST(fake_cuda, a_session_with_early_launches) {
+    rig r;
+    if (!rig_open(&r, FAKE("whole"))) return;
+    for (int early = 0; early < 2; early++) {
+        r.m.reset();
+        r.fake->execute = fake_can_execute();
+        r.fake->early = early != 0;
+        expect_session(&r, rows, early ? "early" : "one behind the other");
+        FC_EXPECT_TRUE((r.fake->launched_early > 0) == (early != 0));
+        FC_EXPECT_TRUE(r.fake->launched_early < r.fake->launched); /* text of the caller is not */
+    }
+    rig_close(&r);
+}
+
 /* Its launch fails: it has changed nothing, and the same objects work. */
 FC_TEST(fake_cuda, a_gang_that_fails) {
     rig r;

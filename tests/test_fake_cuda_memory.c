@@ -77,9 +77,11 @@ FC_TEST(fake_cuda, what_is_recorded_stays_loaded) {
         if (!fake_machine_open(&m, FAKE("whole"))) return;
         FC_ASSERT_TRUE(start_streamed(&s, FUSEC_TIERS_BOTH));
         FC_ASSERT_OK(fc_cuda_stream_create(s.cuda, &a, &e), &e);
+        m.fake->early = true; /* and is launched as ever */
         m.fake->capturing = recorded;
         (void)driver_calls(&s, &m, a);
         m.fake->capturing = false;
+        FC_EXPECT_TRUE((m.fake->launched_early > 0) == (recorded == 0));
         FC_EXPECT_EQ_I64(m.fake->recordings_ended, 0);
         m.fake->fail_in = "cuModuleUnload"; /* only counted */
         m.fake->fail_at = 1;

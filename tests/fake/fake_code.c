@@ -139,9 +139,10 @@ FN(cuModuleGetFunction, (void **f, void *m, const char *name)) {
     return NOT_FOUND;
 }
 FN(cuFuncGetAttribute, (int *v, int a, void *f)) {
-    enum { LOCAL_BYTES = 3, REGISTERS = 4 };
+    enum { LOCAL_BYTES = 3, REGISTERS = 4, PTX_VERSION = 5 };
     HIT("cuFuncGetAttribute");
     const bool spills = ((const function *)f)->spills;
+    if (a == PTX_VERSION) return *v = fake_control.early ? 90 : 80, OK;
     *v = a == LOCAL_BYTES ? (spills ? 128 : 0) : a == REGISTERS && spills ? 255 : 32;
     return OK;
 }
@@ -182,6 +183,24 @@ FN(cuLaunchKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
     return launch_code(f, g, b, params ? (void *)params : extra[1], false);
 }
 #endif
+/* CUlaunchConfig, with its first attribute */
+typedef struct launch_config {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    const struct { int id, unused, value; } * attributes;
+    unsigned n;
+} launch_config;
+FN(cuLaunchKernelEx, (const launch_config *c, void *f, void **params, void **extra)) {
+    enum { PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+    NEED_CONTEXT("cuLaunchKernelEx");
+    NEED_STREAM(c->stream, "cuLaunchKernelEx");
+    HIT("cuLaunchKernelEx");
+    if (!is_function(f) || params) return fake_misuse("cuLaunchKernelEx"), 400;
+    if (c->n != 1 || c->attributes->id != PROGRAMMATIC_STREAM_SERIALIZATION) return INVALID;
+    if (c->shared > ((function *)f)->shared) return INVALID;
+    fake_control.launched_early += c->attributes->value != 0;
+    return launch_code(f, c->grid, c->block, extra[1], false);
+}
 /* Of 512 threads two blocks run on each multiprocessor, as many as the schedules of gangs take. */
 FN(cuLaunchCooperativeKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                unsigned by, unsigned bz, unsigned shared, void *s, void **params)) {

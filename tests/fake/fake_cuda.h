@@ -31,6 +31,7 @@ typedef struct fake_cuda {
     bool no_pools, no_gangs, no_clusters;
     bool bad_cubin; /* NVRTC gives bytes that are no code */
     bool execute;   /* kernels run, on the host */
+    bool early;     /* code is of an architecture whose kernels may be launched early */
     bool capturing; /* streams record */
     bool recording; /* another thread does: what may wait is refused, but to a relaxed thread */
     long spilling;  /* so many modules, the next ones, have code that spills registers */
@@ -45,7 +46,7 @@ typedef struct fake_cuda {
     long strict_calls;   /* that a recording of another thread did not survive */
     int capture_mode;    /* of the thread that changed its own last */
     long recordings_ended; /* by a call that none allows */
-    long compiled, launched, launched_together, graph_launches;
+    long compiled, launched, launched_together, launched_early, graph_launches;
     const char *kernel; /* that was launched last, as long as its module lives */
 } fake_cuda;
 
