@@ -136,7 +136,8 @@ static void functions(const fc_dot *d) {
 static void shared(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
     const unsigned bytes = fc_dtypes[d->t].bytes, each = d->tile->tensor ? 2 : bytes,
-                   held = d->g->cls->cuda.dot_stages * d->stage * each,
+                   behind = d->tile->piped ? fc_flat_behind(d) : 0,
+                   held = (d->g->cls->cuda.dot_stages * d->stage + behind) * each,
                    turned = fc_dot_of_pass(d) * bytes;
     if (d->tile->tensor) fc_cuda_line(t, "#ifdef FC_EMULATE");
     fc_cuda_line(t, "__shared__ fc_vec<double, 2, 16> room[%u];",
@@ -147,8 +148,9 @@ static void shared(const fc_dot *d) {
         fc_cuda_line(t, "#endif");
     }
     fc_cuda_line(t,
-                 d->tile->group ? "%s *const all = (%s *)fc_aligned(room);"
-                                : "%s *const all = (%s *)room;",
+                 d->tile->group   ? "%s *const all = (%s *)fc_aligned(room);"
+                 : d->tile->piped ? "%s *const all = fc_settled((%s *)room);"
+                                  : "%s *const all = (%s *)room;",
                  d->type, d->type);
     fc_cuda_line(t, "%s *const turned = (%s *)all;", fc_cuda_type(d->t), fc_cuda_type(d->t));
 }
@@ -240,8 +242,7 @@ fc_dot fc_dot_of(fc_cuda_gen *g) {
                 .t = g->cls->cuda.dot_narrow ? FUSEC_I32 : (fusec_dtype)r->dtype,
                 .half = (fusec_dtype)r->half};
     d.x[1].from = fc_cuda_tile_room(d.tile, d.x[0].side, d.x[0].along);
-    d.stage = d.tile->piped ? fc_flat_stage(&d)
-                            : d.x[1].from + fc_cuda_tile_room(d.tile, d.x[1].side, d.x[1].along);
+    d.stage = d.x[1].from + fc_cuda_tile_room(d.tile, d.x[1].side, d.x[1].along);
     for (int s = 0; s < 2 && !d.tile->piped; s++) {
         d.x[s].raw = d.stage;
         if (fc_cuda_is_made(d.x[s].reads)) d.stage += fc_made_room(&d, &d.x[s]);
@@ -256,7 +257,8 @@ void fc_dot_begin(const fc_dot *d) {
     const char *type = fc_cuda_type(d->t);
     functions(d);
     shared(d);
-    fc_cuda_line(t, "const unsigned int thread = threadIdx.x;");
+    fc_cuda_line(t, d->tile->piped ? "const unsigned int thread = fc_settled(threadIdx.x);"
+                                   : "const unsigned int thread = threadIdx.x;");
     sizes(d);
     if (!fc_dot_is_split(d))
         fc_cuda_line(

@@ -70,9 +70,9 @@ void fc_wgmma_places(const fc_dot *d);
 void fc_wgmma_products(const fc_dot *d);
 void fc_wgmma_settle(const fc_dot *d);
 
-/* cuda_flat.c. The same of flat tiles whose warps fetch or multiply: elements of 16 bits of a
- * stage; the place of a tile; around the loop over chunks. */
-unsigned fc_flat_stage(const fc_dot *d);
+/* cuda_flat.c. The same of flat tiles whose warps fetch or multiply: elements of 16 bits behind the
+ * stages; the place of a tile; around the loop over chunks. */
+unsigned fc_flat_behind(const fc_dot *d);
 void fc_flat_places(const fc_dot *d);
 void fc_flat_place(const fc_dot *d, const char *tile);
 void fc_flat_begin_tile(const fc_dot *d);

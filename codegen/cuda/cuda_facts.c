@@ -122,7 +122,7 @@ const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES] = {
     [FC_CUDA_TILE_FLAT_DEEP] = {true, false, false, 1, 4, 1, 1, 256, 5, 2, 0, 0, 8},
     [FC_CUDA_TILE_FLAT_WIDE] = {true, false, false, 1, 8, 1, 1, 64, 6, 2, 0, 0, 8},
     [FC_CUDA_FMA_WHOLE] = {false, false, false, 1, 1, 2, 4, 64, 1, 5, 8, 7, 4},
-    [FC_CUDA_PIPE] = {true, false, true, 1, 4, 1, 1, 128, 12, 2, 0, 0, 8},
+    [FC_CUDA_PIPE] = {true, false, true, 1, 4, 1, 1, 256, 8, 2, 0, 0, 8},
     [FC_CUDA_PIPE_WIDE] = {true, false, true, 1, 4, 1, 2, 128, 8, 2, 0, 0, 8},
 };
 
@@ -139,15 +139,6 @@ unsigned fc_cuda_made_bytes(const fc_kernel *k, const fc_class *cls, const uint8
     unsigned bytes = 0;
     for (uint32_t a = 0; a < k->accesses.len; a++)
         if (used[a] && fc_class_move(cls, a, axis) != FC_MOVE_ZERO) bytes += fc_cuda_bytes(k, a);
-    return bytes;
-}
-
-unsigned fc_cuda_raw_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *used,
-                           unsigned axis, unsigned length, unsigned lines) {
-    unsigned bytes = 0;
-    for (uint32_t a = 0; a < k->accesses.len; a++)
-        if (used[a] && fc_class_move(cls, a, axis) != FC_MOVE_ZERO)
-            bytes += lines * (length * fc_cuda_bytes(k, a) + 16);
     return bytes;
 }
 

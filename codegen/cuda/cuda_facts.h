@@ -176,10 +176,7 @@ static inline bool fc_cuda_brings(const fc_class *cls) {
 /* Bytes of an element that come to shared memory, of arrays `used` that move along an axis. */
 unsigned fc_cuda_made_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *used,
                             unsigned axis);
-/* What arrays `used` that move along an axis take of a stage of a piped tile, in bytes: lines of
- * `length` elements as they are, and 16 bytes. */
-unsigned fc_cuda_raw_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *used,
-                           unsigned axis, unsigned length, unsigned lines);
+enum { FC_CUDA_FLAT_AHEAD = 3 }; /* steps that what a piped tile makes comes before it is made */
 /* Elements of a line of an operand of `side` rows (columns) in shared memory, and of all of it, of
  * lines along k or across it. Lines side by side meet all banks once; those of a group have 128
  * bytes, whose sixteens change places from line to line. */

@@ -3,22 +3,24 @@
  *
  * In: a contraction of up to 16 rows on tensor cores, operands bare or, of the columns, made of
  * what comes by 16 bytes. Out: text in which no thread waits for a whole block. A stage of shared
- * memory has two gates: one opens when all that was asked for has come, one when all warps with
- * products are done with it. Those take what they multiply next to registers while they multiply,
- * across steps too, and make operands there, each lane its own, from what came as it is.
+ * memory has two gates: one opens when both operands of a step are there, one when all warps with
+ * products are done with them. Those take what they multiply next to registers while they multiply,
+ * across steps too. What an operand is made of comes to places of its own, AHEAD steps before it is
+ * made, by the thread that asked for it and waits for nothing else.
  *
  *     fetchers                                 warps with products
  *         for each step                            for each step, PIECE of k at a time
- *             pass the gate of a free stage            the next piece, behind the gate of its stage
- *             ask for the step                         products of this one
- *             join the other gate when it comes        join the gate of free stages
+ *             make what came of it, if need be         the next piece, behind the gate of its stage
+ *             join its gate, or leave it to copies     products of this one
+ *             ask for a step, behind the gate          join the gate of free stages
+ *             of a free stage
  */
 #include <stdio.h>
 
 #include "codegen/cuda/cuda_dot.h"
 #include "ir/plant.h"
 
-enum { PIECE = 32 }; /* elements of k that a warp takes to registers at once */
+enum { PIECE = 32, AHEAD = FC_CUDA_FLAT_AHEAD }; /* elements of k that a warp takes at once */
 
 static unsigned fetchers(const fc_dot *d) {
     return FC_CUDA_THREADS - fc_cuda_tile_busy(d->tile);
@@ -28,149 +30,301 @@ static bool makes(const fc_dot *d) {
     return fc_cuda_is_made(d->x[1].reads);
 }
 
-/* ---- arrays that come --------------------------------------------------------------------------
- */
+/* ---- who fetches what ------------------------------------------------------------------------ */
 
-/* A bare operand, or one of the arrays that a made one is of: accesses of 16 bytes along lines.
- * Elements of an access, and from one line to the next in a stage; accesses of a line; lines that
- * all fetchers ask for in a turn, and all lines; where they begin in a stage, in 16 bits. */
-typedef struct coming {
-    fc_dot_side x; /* with the name of its variables */
-    char name[16];
-    const char *type;
-    uint32_t a;
-    unsigned each, line, groups, down, lines, at, room;
-} coming;
-enum { MOST_COMING = 12 };
+/* Of an operand: elements that a thread has side by side, such groups of a line, lines that all
+ * threads take in a turn, and all of them. */
+typedef struct share {
+    unsigned each, groups, down, lines;
+} share;
 
-static coming coming_of(const fc_dot *d, int side, uint32_t a, unsigned at) {
-    const fc_dot_side *x = &d->x[side];
-    const unsigned bytes = fc_cuda_bytes(d->g->k, a), length = x->by_k ? d->tile->depth : x->side;
-    coming c = {.x = *x,
-                .type = fc_dtypes[d->g->k->accesses.at[a].dtype].cuda,
-                .a = a,
-                .each = 16 / bytes,
-                .line = length + 16 / bytes,
-                .groups = length * bytes / 16,
-                .lines = x->by_k ? x->side : d->tile->depth,
-                .at = at};
-    c.down = fetchers(d) / c.groups;
-    c.room = c.lines * c.line * bytes / 2;
-    snprintf(c.name, sizeof c.name, fc_cuda_is_made(x->reads) ? "%s%u" : "%s", x->name,
-             (unsigned)a);
-    return c;
+/* Sixteen elements where they come from bytes, as whole accesses are of 16 bytes; else eight. */
+static unsigned each_of(const fc_dot *d, const fc_dot_side *x) {
+    if (!fc_cuda_is_made(x->reads)) return FC_CUDA_EIGHT;
+    fc_dot_slice(d->g, x->value);
+    for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
+        if (fc_made_comes(d, x, a) && fc_cuda_bytes(d->g->k, a) == 1) return 2 * FC_CUDA_EIGHT;
+    return FC_CUDA_EIGHT;
 }
 
-/* All of both operands, in the order in which they lie in a stage. */
-static unsigned list(const fc_dot *d, coming c[MOST_COMING]) {
-    unsigned n = 0, at = 0;
-    for (int s = 0; s < 2; s++) {
-        const bool made = fc_cuda_is_made(d->x[s].reads);
-        const uint32_t bare = made ? 0 : fc_cuda_bare(&d->g->code, d->x[s].value);
-        fc_dot_slice(d->g, d->x[s].value);
-        for (uint32_t a = 0; a < d->g->k->accesses.len && n < MOST_COMING; a++) {
-            if (made ? !fc_made_comes(d, &d->x[s], a) : a != bare) continue;
-            c[n] = coming_of(d, s, a, at);
-            at += c[n++].room;
-        }
-    }
+static share share_of(const fc_dot *d, const fc_dot_side *x) {
+    share s = {.each = each_of(d, x), .lines = x->by_k ? x->side : d->tile->depth};
+    s.groups = (x->by_k ? d->tile->depth : x->side) / s.each;
+    s.down = fetchers(d) / s.groups;
+    return s;
+}
+
+static unsigned turns_of(share s) {
+    return s.lines < s.down ? 1 : s.lines / s.down;
+}
+
+/* Sixteens of a group of array `a`; those of all arrays before it, of a thread, in a step. */
+static unsigned sixteens(const fc_dot *d, uint32_t a) {
+    return each_of(d, &d->x[1]) * fc_cuda_bytes(d->g->k, a) / 16;
+}
+
+static unsigned before(const fc_dot *d, uint32_t a) {
+    const unsigned turns = turns_of(share_of(d, &d->x[1]));
+    unsigned n = 0;
+    for (uint32_t b = 0; b < a; b++)
+        if (fc_made_comes(d, &d->x[1], b)) n += turns * sixteens(d, b);
     return n;
 }
 
-unsigned fc_flat_stage(const fc_dot *d) {
-    coming c[MOST_COMING];
-    const unsigned n = list(d, c);
-    return c[n - 1].at + c[n - 1].room;
+/* Elements of 16 bits that come in a step, and all that lies behind the stages. */
+static unsigned raw_of(const fc_dot *d) {
+    if (!makes(d)) return 0;
+    fc_dot_slice(d->g, d->x[1].value);
+    return before(d, (uint32_t)d->g->k->accesses.len) * fetchers(d) * FC_CUDA_EIGHT;
 }
 
-static void coming_places(const fc_dot *d) {
+unsigned fc_flat_behind(const fc_dot *d) {
+    return AHEAD * raw_of(d);
+}
+
+static void fetching_places(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
-    coming c[MOST_COMING];
-    const unsigned n = list(d, c);
-    for (unsigned i = 0; i < n; i++) {
-        fc_cuda_line(t, "const unsigned int %s_line = thread %% %u / %u;", c[i].name, fetchers(d),
-                     c[i].groups);
-        fc_cuda_line(t, "const unsigned int %s_in = thread %% %u * %u;", c[i].name, c[i].groups,
-                     c[i].each);
-        fc_cuda_line(t, "const unsigned int %s_to = fc_settled(%s_line * %u + %s_in);", c[i].name,
-                     c[i].name, c[i].line, c[i].name);
+    if (makes(d))
+        fc_cuda_line(t, "const unsigned int raw_to = fc_settled(thread %% %u * %d);", fetchers(d),
+                     FC_CUDA_EIGHT);
+    for (int i = 0; i < 2; i++) {
+        const fc_dot_side *x = &d->x[i];
+        const share s = share_of(d, x);
+        fc_cuda_line(t, "const unsigned int %s_line = thread %% %u / %u;", x->name, fetchers(d),
+                     s.groups);
+        fc_cuda_line(t, "const unsigned int %s_in = thread %% %u * %u;", x->name, s.groups, s.each);
+        fc_cuda_line(t, "const unsigned int %s_to = fc_settled(%s_line * %u + %s_in);", x->name,
+                     x->name, x->line, x->name);
     }
 }
 
-/* Arrays that stand along the lines: of each column that a lane has. */
-static void hold(const fc_dot *d, uint32_t a) {
+static bool stands(const fc_dot *d, uint32_t a) {
+    return d->g->used[a] & FC_CUDA_LOADS && !fc_made_comes(d, &d->x[1], a);
+}
+
+/* Appends whether the line of turn u is one of the operand's. */
+static const char *in_turn(const fc_dot *d, const fc_dot_side *x, char text[64]) {
+    if (x->by_k)
+        snprintf(text, 64, "u * %u < %s_rest", share_of(d, x).down, x->name);
+    else
+        snprintf(text, 64, "0 < %s_rest", x->name);
+    return text;
+}
+
+/* Arrays that stand along the lines: of each line that a thread has. */
+static void hold(const fc_dot *d) {
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
-    const fc_dot_side *x = &d->x[0], *y = &d->x[1];
-    fc_cuda_line(t, "%s held%u[%u];", fc_dtypes[g->k->accesses.at[a].dtype].cuda, (unsigned)a,
-                 d->tile->wide);
-    fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int j = 0; j < %u; j++) {", d->tile->wide);
-    if (y->axis < g->np) {
-        fc_cuda_line(t, "const ix column = n0 + (ix)(across * %u + lane / 4) + 8 * j;",
-                     8 * d->tile->wide);
-        fc_cuda_line(t, "const ix i%u = column < columns ? column : columns - 1;", y->axis);
+    const fc_dot_side *y = &d->x[1];
+    const share s = share_of(d, y);
+    char there[64];
+    in_turn(d, y, there);
+    fc_dot_slice(g, y->value);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        const char *type = fc_dtypes[g->k->accesses.at[a].dtype].cuda;
+        if (!stands(d, a)) continue;
+        fc_cuda_line(t, "%s held%u[%u] = {};", type, (unsigned)a, turns_of(s));
+        fc_cuda_line(t, "if (thread >= %u) {", fc_cuda_tile_busy(d->tile));
+        fc_cuda_line(t, "#pragma unroll");
+        fc_cuda_line(t, "for (int u = 0; u < %u; u++)", turns_of(s));
+        fc_cuda_indent(t);
+        fc_str_printf(t->out, "    if (%s) held%u[u] = %s_q%u[u * %u * ", there, (unsigned)a,
+                      y->name, (unsigned)a, s.down);
+        fc_made_stride(d, a, y->by_k ? y->axis : g->np);
+        fc_str_add(t->out, "];\n");
+        fc_cuda_line(t, "}");
     }
-    if (x->axis < g->np) fc_cuda_line(t, "const ix i%u = 0;", x->axis);
-    fc_cuda_line(t, "const ix j0 = %s0;", fc_dot_first(d));
-    fc_cuda_bases(g, g->axes);
-    fc_cuda_line(t, "held%u[j] = a%u[b%u];", (unsigned)a, (unsigned)g->k->accesses.at[a].buffer,
-                 (unsigned)a);
-    fc_cuda_line(t, "}");
 }
 
 void fc_flat_begin_tile(const fc_dot *d) {
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
-    coming c[MOST_COMING];
-    const unsigned n = list(d, c);
-    for (unsigned i = 0; i < n; i++) {
-        c[i].x.name = c[i].name;
-        fc_cuda_line(t, "const %s *%s;", c[i].type, c[i].name);
-        fc_dot_begin_first(d, &c[i].x);
-        fc_cuda_line(t, "%s = a%u + b%u;", c[i].name, (unsigned)g->k->accesses.at[c[i].a].buffer,
-                     (unsigned)c[i].a);
+    for (int i = 0; i < 2; i++) {
+        const fc_dot_side *x = &d->x[i];
+        if (fc_cuda_is_made(x->reads)) {
+            fc_made_begin(d, x);
+            hold(d);
+            continue;
+        }
+        const uint32_t a = fc_cuda_bare(&g->code, x->value);
+        fc_cuda_line(t, "const unsigned short *%s;", x->name);
+        fc_dot_begin_first(d, x);
+        fc_cuda_line(t, "%s = a%u + b%u;", x->name, (unsigned)g->k->accesses.at[a].buffer,
+                     (unsigned)a);
         fc_cuda_line(t, "}");
     }
-    if (!makes(d)) return;
-    fc_dot_slice(g, d->x[1].value);
-    for (uint32_t a = 0; a < g->k->accesses.len; a++)
-        if (g->used[a] & FC_CUDA_LOADS && !fc_made_comes(d, &d->x[1], a)) hold(d, a);
 }
 
 /* ---- fetchers -------------------------------------------------------------------------------- */
 
-/* How far it is from turn to turn, and from step to step. */
-static void strides(const fc_dot *d, const coming *c) {
+/* An array that comes, by the name of its variables: how far it is from turn to turn, and from step
+ * to step. */
+static void strides(const fc_dot *d, const fc_dot_side *x, const char *name, uint32_t a) {
     fc_cuda_gen *g = d->g;
     for (int step = 0; step < 2; step++) {
         fc_cuda_indent(&g->t);
-        fc_str_printf(g->t.out, "const long long %s_%s = fc_settled(%ull * ", c->name,
-                      step ? "step" : "turn", step ? d->tile->depth : c->down);
-        fc_made_stride(d, c->a, !step && c->x.by_k ? c->x.axis : g->np);
+        fc_str_printf(g->t.out, "const long long %s_%s = fc_settled(%ull * ", name,
+                      step ? "step" : "turn", step ? d->tile->depth : share_of(d, x).down);
+        fc_made_stride(d, a, !step && x->by_k ? x->axis : g->np);
         fc_str_add(g->t.out, ");\n");
     }
 }
 
-static void ask(const fc_dot *d, const coming *c) {
+static void name_of(const fc_dot *d, const fc_dot_side *x, uint32_t a, char name[16]) {
+    (void)d;
+    if (fc_cuda_is_made(x->reads))
+        snprintf(name, 16, "%s_q%u", x->name, (unsigned)a);
+    else
+        snprintf(name, 16, "%s", x->name);
+}
+
+/* Opens the loop over turns, in which `from` is in the array and `there` says whether it is. */
+static void begin_turns(const fc_dot *d, const fc_dot_side *x, const char *name, const char *type) {
     fc_cuda_text *t = &d->g->t;
-    const char *n = c->name;
-    const unsigned turns = c->lines < c->down ? 1 : c->lines / c->down;
-    if (c->lines < c->down)
-        fc_cuda_line(t, "if (%s_line < %u) {", n, c->lines);
+    const share s = share_of(d, x);
+    char there[64];
+    in_turn(d, x, there);
+    if (s.lines < s.down)
+        fc_cuda_line(t, "if (%s_line < %u) {", x->name, s.lines);
     else
         fc_cuda_line(t, "{");
-    fc_cuda_line(t, "const %s *from = %s;", c->type, n);
+    fc_cuda_line(t, "const %s *from = %s;", type, name);
     fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int u = 0; u < %u; u++, from += %s_turn)", turns, n);
-    fc_cuda_line(t,
-                 c->x.by_k ? "    fc_bring((%s *)(stage + %u) + %s_to + u * %u, from, (ix)%s_in < "
-                             "todo && u * %u < %s_rest);"
-                           : "    fc_bring((%s *)(stage + %u) + %s_to + u * %u, from, (ix)%s_line "
-                             "+ u * %u < todo && 0 < %s_rest);",
-                 c->type, c->at, n, c->down * c->line, n, c->down, n);
+    fc_cuda_line(t, "for (int u = 0; u < %u; u++, from += %s_turn) {", turns_of(s), name);
+    if (x->by_k)
+        fc_cuda_line(t, "const bool there = (ix)%s_in < todo && %s;", x->name, there);
+    else
+        fc_cuda_line(t, "const bool there = (ix)%s_line + u * %u < todo && %s;", x->name, s.down,
+                     there);
+}
+
+static void end_turns(const fc_dot *d, const char *name) {
+    fc_cuda_line(&d->g->t, "}");
+    fc_cuda_line(&d->g->t, "}");
+    fc_cuda_line(&d->g->t, "%s += %s_step;", name, name);
+}
+
+static void ask_bare(const fc_dot *d, const fc_dot_side *x) {
+    begin_turns(d, x, x->name, "unsigned short");
+    fc_cuda_line(&d->g->t, "fc_bring(stage + %u + %s_to + u * %u, from, there);", x->from, x->name,
+                 share_of(d, x).down * x->line);
+    end_turns(d, x->name);
+}
+
+/* Appends where sixteen `i` of turn u of an array is that came. */
+static void raw_at(const fc_dot *d, uint32_t a, const char *i) {
+    fc_str_printf(d->g->t.out, "raw + raw_to + (%u + u * %u + %s) * %u", before(d, a),
+                  sixteens(d, a), i, fetchers(d) * FC_CUDA_EIGHT);
+}
+
+/* Whether all lines are one: then the L1 gives it to all but the first. */
+static bool is_shared(const fc_dot *d, uint32_t a) {
+    const unsigned across = d->x[1].by_k ? d->x[1].axis : d->g->np;
+    return across >= d->g->axes || fc_class_move(d->g->cls, a, across) == FC_MOVE_ZERO;
+}
+
+static void ask_raw(const fc_dot *d, uint32_t a) {
+    fc_cuda_text *t = &d->g->t;
+    char name[16];
+    name_of(d, &d->x[1], a, name);
+    begin_turns(d, &d->x[1], name, fc_dtypes[d->g->k->accesses.at[a].dtype].cuda);
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int i = 0; i < %u; i++)", sixteens(d, a));
+    fc_cuda_indent(t);
+    fc_str_printf(t->out, "    fc_bring%s(", is_shared(d, a) ? "_some<16>" : "");
+    raw_at(d, a, "i");
+    fc_str_printf(t->out, ", from + i * %u, there);\n", 16 / fc_cuda_bytes(d->g->k, a));
+    end_turns(d, name);
+}
+
+static void ask(const fc_dot *d) {
+    const fc_dot_side *y = &d->x[1];
+    if (makes(d)) {
+        fc_dot_slice(d->g, y->value);
+        for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
+            if (fc_made_comes(d, y, a)) ask_raw(d, a);
+    } else {
+        ask_bare(d, y);
+    }
+    ask_bare(d, &d->x[0]);
+    fc_cuda_line(&d->g->t, "todo -= %u;", d->tile->depth);
+}
+
+/* All that came of an array in a step: bytes as words, which nobody takes apart before they are
+ * needed. */
+static void collect(const fc_dot *d, uint32_t a) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned n = (unsigned)a, bytes = fc_cuda_bytes(d->g->k, a), six = sixteens(d, a),
+                   turns = turns_of(share_of(d, &d->x[1]));
+    const char *type = bytes == 1 ? "unsigned int" : fc_dtypes[d->g->k->accesses.at[a].dtype].cuda;
+    const unsigned of = bytes == 1 ? 4 : 16 / bytes;
+    fc_cuda_line(t, "fc_vec<%s, %u, 16> came%u[%u];", type, of, n, turns * six);
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int u = 0; u < %u; u++)", turns);
+    for (unsigned i = 0; i < six; i++) {
+        char at[16];
+        snprintf(at, sizeof at, "%u", i);
+        fc_cuda_indent(t);
+        fc_str_printf(t->out, "%scame%u[u * %u + %u] = *(const fc_vec<%s, %u, 16> *)(",
+                      i ? "        " : "    ", n, six, i, type, of);
+        raw_at(d, a, at);
+        fc_str_add(t->out, i + 1 < six ? "),\n" : ");\n");
+    }
+}
+
+/* q* of a group of it. */
+static void came(const fc_dot *d, uint32_t a) {
+    fc_cuda_text *t = &d->g->t;
+    const char *type = fc_dtypes[d->g->k->accesses.at[a].dtype].cuda;
+    const unsigned n = (unsigned)a, bytes = fc_cuda_bytes(d->g->k, a), of = 16 / bytes;
+    const unsigned each = each_of(d, &d->x[1]);
+    if (bytes == 1) fc_cuda_line(t, "const fc_vec<unsigned int, 4, 16> w%u = came%u[u];", n, n);
+    fc_cuda_line(t, "fc_vec<%s, %u, 16> q%u;", type, each, n);
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int e = 0; e < %u; e++)", each);
+    if (bytes == 1)
+        fc_cuda_line(t, "    q%u.e[e] = (%s)(w%u.e[e / 4] >> e %% 4 * 8);", n, type, n);
+    else
+        fc_cuda_line(t, "    q%u.e[e] = came%u[u * %u + e / %u].e[e %% %u];", n, n, sixteens(d, a),
+                     of, of);
+}
+
+/* q* of a group. */
+static void group(const fc_dot *d) {
+    for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
+        const char *type = fc_dtypes[d->g->k->accesses.at[a].dtype].cuda;
+        if (stands(d, a))
+            fc_cuda_line(&d->g->t, "const %s q%u = held%u[u];", type, (unsigned)a, (unsigned)a);
+        else if (fc_made_comes(d, &d->x[1], a))
+            came(d, a);
+    }
+}
+
+/* The columns of a step, by the code of the operand; zeros past the end of k. */
+static void make(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const fc_dot_side *y = &d->x[1];
+    const share s = share_of(d, y);
+    const bool ends = !d->g->cls->cuda.full;
+    fc_dot_slice(d->g, y->value);
+    for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
+        if (fc_made_comes(d, y, a)) collect(d, a);
+    if (s.lines < s.down) fc_cuda_line(t, "if (y_line < %u)", s.lines);
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", turns_of(s));
+    group(d);
+    if (ends && y->by_k) fc_cuda_line(t, "const unsigned int kept = (ix)y_in < left ? ~0u : 0u;");
+    if (ends && !y->by_k)
+        fc_cuda_line(t, "const unsigned int kept = (ix)y_line + u * %u < left ? ~0u : 0u;", s.down);
+    fc_made_group(d, y, s.each, ends ? "kept" : NULL);
+    for (unsigned h = 0; h < s.each / FC_CUDA_EIGHT; h++)
+        fc_cuda_line(t,
+                     "*(fc_vec<unsigned int, 4, 16> *)(stage + %u + y_to + u * %u) = "
+                     "{{bits.e[%u], bits.e[%u], bits.e[%u], bits.e[%u]}};",
+                     y->from + h * FC_CUDA_EIGHT, s.down * y->line, 4 * h, 4 * h + 1, 4 * h + 2,
+                     4 * h + 3);
     fc_cuda_line(t, "}");
-    fc_cuda_line(t, "%s += %s_step;", n, n);
+    if (ends) fc_cuda_line(t, "left -= %u;", d->tile->depth);
 }
 
 static void begin_slots(const fc_dot *d) {
@@ -184,22 +338,61 @@ static void next_slot(const fc_dot *d) {
     fc_cuda_line(&d->g->t, "odd ^= (unsigned int)(slot == 0);");
 }
 
+static void begin_fetching(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const fc_dot_side *y = &d->x[1];
+    char name[16];
+    begin_slots(d);
+    strides(d, &d->x[0], "x", fc_cuda_bare(&d->g->code, d->x[0].value));
+    if (!makes(d)) strides(d, y, "y", fc_cuda_bare(&d->g->code, y->value));
+    fc_dot_slice(d->g, y->value);
+    for (uint32_t a = 0; makes(d) && a < d->g->k->accesses.len; a++) {
+        if (!fc_made_comes(d, y, a)) continue;
+        name_of(d, y, a, name);
+        strides(d, y, name, a);
+    }
+    fc_cuda_line(t, "ix todo = %s;", fc_dot_many(d));
+}
+
 static void fetch(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
-    const unsigned stages = d->g->cls->cuda.dot_stages;
-    coming c[MOST_COMING];
-    const unsigned n = list(d, c);
-    begin_slots(d);
-    for (unsigned i = 0; i < n; i++) strides(d, &c[i]);
-    fc_cuda_line(t, "ix todo = %s;", fc_dot_many(d));
+    begin_fetching(d);
     fc_cuda_line(t, "#pragma unroll 1");
     fc_cuda_line(t, "for (ix step = 0; step < steps; step++) {");
-    fc_cuda_line(t, "fc_gate_pass(gates + %u + slot, odd ^ 1);", stages);
+    fc_cuda_line(t, "fc_gate_pass(gates + %u + slot, odd ^ 1);", d->g->cls->cuda.dot_stages);
     fc_cuda_line(t, "unsigned short *const stage = all + slot * %u;", d->stage);
-    for (unsigned i = n; i-- > 0;) ask(d, &c[i]);
-    fc_cuda_line(t, "todo -= %u;", d->tile->depth);
+    ask(d);
     fc_cuda_line(t, "fc_bring_join(gates + slot);");
     next_slot(d);
+    fc_cuda_line(t, "}");
+}
+
+/* A step is made when the sets before the last AHEAD - 1 have come, of which it is the last. */
+static void fetch_and_make(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned stages = d->g->cls->cuda.dot_stages;
+    begin_fetching(d);
+    if (!d->g->cls->cuda.full) fc_cuda_line(t, "ix left = todo;");
+    fc_cuda_line(t, "unsigned int made = slot, here = 0;");
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (ix step = -%d; step < steps; step++) {", AHEAD);
+    fc_cuda_line(t, "unsigned short *const raw = all + %u + here * %u;", stages * d->stage,
+                 raw_of(d));
+    fc_cuda_line(t, "here = here == %d ? 0 : here + 1;", AHEAD - 1);
+    fc_cuda_line(t, "if (step >= 0) {");
+    fc_cuda_line(t, "unsigned short *const stage = all + made * %u;", d->stage);
+    fc_cuda_line(t, "fc_brought<%d>();", AHEAD - 1);
+    make(d);
+    fc_cuda_line(t, "fc_gate_join(gates + made);");
+    fc_cuda_line(t, "made = made == %u ? 0 : made + 1;", stages - 1);
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "if (step + %d < steps) {", AHEAD);
+    fc_cuda_line(t, "fc_gate_pass(gates + %u + slot, odd ^ 1);", stages);
+    fc_cuda_line(t, "unsigned short *const stage = all + slot * %u;", d->stage);
+    ask(d);
+    next_slot(d);
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "fc_bring_set();");
     fc_cuda_line(t, "}");
 }
 
@@ -220,7 +413,6 @@ static void lane_places(const fc_dot *d) {
                      "const unsigned int left_at = fc_settled((lane / 16 * 8 + lane %% 8) * %u + "
                      "lane / 8 %% 2 * 8);",
                      x->line);
-    if (makes(d)) return;
     if (y->by_k)
         fc_cuda_line(t,
                      "const unsigned int right_at = fc_settled(%u + (across * %u + %slane %% 8) * "
@@ -247,8 +439,9 @@ void fc_flat_places(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
     const unsigned stages = d->g->cls->cuda.dot_stages;
     lane_places(d);
-    coming_places(d);
-    fc_cuda_line(t, "__shared__ unsigned long long gates[%u];", 2 * stages);
+    fetching_places(d);
+    fc_cuda_line(t, "__shared__ unsigned long long gates_of[%u];", 2 * stages);
+    fc_cuda_line(t, "unsigned long long *const gates = fc_settled(gates_of);");
     fc_cuda_line(t, "if (thread == 0) {");
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int i = 0; i < %u; i++) {", stages);
@@ -258,39 +451,6 @@ void fc_flat_places(const fc_dot *d) {
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "fc_gates_made();");
     fc_cuda_line(t, "unsigned int begun = 0;");
-}
-
-/* Two neighbours: a word, which nobody takes apart before they are needed. */
-static const char *word_of(const coming *c) {
-    return c->each == 16  ? "unsigned short"
-           : c->each == 8 ? "unsigned int"
-           : c->each == 4 ? "unsigned long long"
-                          : "fc_vec<unsigned long long, 2, 16>";
-}
-
-/* What a lane makes columns of: its two pairs of neighbours along k of each 16. */
-static void take_raw(const fc_dot *d, const coming *c) {
-    fc_cuda_text *t = &d->g->t;
-    const unsigned n = (unsigned)c->a, wide = d->tile->wide;
-    fc_cuda_line(t, "const %s *const from%u = (const %s *)(stage + %u);", c->type, n, c->type,
-                 c->at);
-    fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int h = 0; h < %u; h++) {", 2 * wide);
-    fc_cuda_line(t, "const unsigned int column = across * %u + h %% %u * 8 + lane / 4;", 8 * wide,
-                 wide);
-    fc_cuda_line(t, "const unsigned int deep = q + h / %u * 16 + lane %% 4 * 2;", wide);
-    if (c->x.by_k) {
-        fc_cuda_line(t, "const %s *const line = from%u + column * %u + deep;", c->type, n, c->line);
-        fc_cuda_line(t, "raw%u[to][h].e[0] = *(const %s *)line;", n, word_of(c));
-        fc_cuda_line(t, "raw%u[to][h].e[1] = *(const %s *)(line + 8);", n, word_of(c));
-    } else {
-        fc_cuda_line(t, "#pragma unroll");
-        fc_cuda_line(t, "for (int e = 0; e < 4; e++)");
-        fc_cuda_line(t,
-                     "    raw%u[to][h].e[e] = from%u[(deep + e %% 2 + e / 2 * 8) * %u + column];",
-                     n, n, c->line);
-    }
-    fc_cuda_line(t, "}");
 }
 
 /* PIECE elements of k to registers. */
@@ -304,46 +464,21 @@ static void take(const fc_dot *d) {
                      x->by_k ? "fc_pieces(xs[to][%u], stage + left_at + q + %u);"
                              : "fc_pieces_turned(xs[to][%u], stage + left_at + (q + %u) * %u);",
                      h, 16 * h, x->line);
-    if (makes(d)) {
-        coming c[MOST_COMING];
-        const unsigned n = list(d, c);
-        for (unsigned i = 1; i < n; i++) take_raw(d, &c[i]);
-    } else {
-        for (unsigned h = 0; h < d->tile->wide; h++)
-            fc_cuda_line(t,
-                         y->by_k
-                             ? "fc_pieces(ys[to][%u], stage + right_at + q + %u);"
+    for (unsigned h = 0; h < d->tile->wide; h++)
+        fc_cuda_line(t,
+                     y->by_k ? "fc_pieces(ys[to][%u], stage + right_at + q + %u);"
                              : "fc_pieces_turned(ys[to][%u], stage + right_at + (q + %u) * %u);",
-                         h, 16 * h, y->line);
-    }
+                     h, 16 * h, y->line);
     fc_cuda_line(t, "};");
-}
-
-static void registers(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    fc_cuda_line(t, "unsigned int xs[2][2][4];");
-    if (!makes(d)) {
-        fc_cuda_line(t, "unsigned int ys[2][%u][4];", d->tile->wide);
-        return;
-    }
-    coming c[MOST_COMING];
-    const unsigned n = list(d, c);
-    for (unsigned i = 1; i < n; i++)
-        if (c[i].x.by_k)
-            fc_cuda_line(t, "fc_vec<%s, 2, 16> raw%u[2][%u];", word_of(&c[i]), (unsigned)c[i].a,
-                         2 * d->tile->wide);
-        else
-            fc_cuda_line(t, "fc_vec<%s, 4, 16> raw%u[2][%u];", c[i].type, (unsigned)c[i].a,
-                         2 * d->tile->wide);
 }
 
 void fc_flat_begin_chunks(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
     fc_cuda_line(t, "__syncthreads();"); /* of the first tile: gates are there */
-    registers(d);
+    fc_cuda_line(t, "unsigned int xs[2][2][4], ys[2][%u][4];", d->tile->wide);
     take(d);
     fc_cuda_line(t, "if (thread >= %u) {", fc_cuda_tile_busy(d->tile));
-    fetch(d);
+    (makes(d) ? fetch_and_make : fetch)(d);
     fc_cuda_line(t, "} else {");
     begin_slots(d);
     fc_cuda_line(t, "if (steps > 0) {");
@@ -360,64 +495,26 @@ void fc_flat_end_chunks(const fc_dot *d) {
     fc_cuda_line(&d->g->t, "begun += (unsigned int)steps;");
 }
 
-/* By the code of the operand, from all that it reads. */
-static void make_of(const fc_dot *d, unsigned at) {
-    fc_cuda_gen *g = d->g;
-    fc_cuda_text *t = &g->t;
-    fc_dot_slice(g, d->x[1].value);
-    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
-        const char *type = fc_dtypes[g->k->accesses.at[a].dtype].cuda;
-        const unsigned n = (unsigned)a, pair = 2 * fc_cuda_bytes(g->k, a);
-        if (!(g->used[a] & FC_CUDA_LOADS)) continue;
-        if (!fc_made_comes(d, &d->x[1], a)) {
-            fc_cuda_line(t, "const auto q%u = held%u[%u];", n, n, at % d->tile->wide);
-        } else if (d->x[1].by_k) {
-            fc_cuda_line(t, "fc_vec<%s, 4, 16> q%u;", type, n);
-            for (unsigned i = 0; i < 2; i++)
-                fc_cuda_line(t, "memcpy(q%u.e + %u, &raw%u[part %% 2][%u].e[%u], %u);", n, 2 * i, n,
-                             at, i, pair);
-        } else {
-            fc_cuda_line(t, "const auto q%u = raw%u[part %% 2][%u];", n, n, at);
-        }
-    }
-    fc_made_group(d, &d->x[1], 4, NULL);
-}
-
-/* The column of a lane, 16 of k: bits[0] and bits[1], zero past the end of k. */
-static void make(const fc_dot *d, unsigned h, unsigned j, bool whole) {
-    fc_cuda_text *t = &d->g->t;
-    const unsigned at = h * d->tile->wide + j;
-    make_of(d, at);
-    if (whole) return;
-    fc_cuda_line(t, "const ix after = left - (ix)(part * %d + %u + lane %% 4 * 2);", PIECE, 16 * h);
-    fc_cuda_line(t, "bits.e[0] &= fc_first(after), bits.e[1] &= fc_first(after - 8);");
-}
-
-static void products(const fc_dot *d, bool whole) {
-    fc_cuda_text *t = &d->g->t;
+/* Of a piece. */
+static void products(const fc_dot *d) {
     const unsigned wide = d->tile->wide;
     for (unsigned h = 0; h < 2; h++)
         for (unsigned j = 0; j < wide; j++) {
             const unsigned c = 4 * j, y = wide > 1 ? h : 0, half = 2 * (wide > 1 ? j : h);
-            fc_cuda_line(t, "{");
-            if (makes(d)) make(d, h, j, whole);
-            fc_cuda_indent(t);
-            fc_str_printf(t->out, "fc_product_%s(c%u, c%u, c%u, c%u, xs[part %% 2][%u], ",
-                          d->half == FUSEC_F16 ? "f16" : "bf16", c, c + 1, c + 2, c + 3, h);
-            if (makes(d))
-                fc_str_add(t->out, "bits.e[0], bits.e[1]);\n");
-            else
-                fc_str_printf(t->out, "ys[part %% 2][%u][%u], ys[part %% 2][%u][%u]);\n", y, half,
-                              y, half + 1);
-            fc_cuda_line(t, "}");
+            fc_cuda_line(&d->g->t,
+                         "fc_product_%s(c%u, c%u, c%u, c%u, xs[part %% 2][%u], "
+                         "ys[part %% 2][%u][%u], ys[part %% 2][%u][%u]);",
+                         d->half == FUSEC_F16 ? "f16" : "bf16", c, c + 1, c + 2, c + 3, h, y, half,
+                         y, half + 1);
         }
 }
 
-/* All of a step; `whole`: all of its elements of k exist. */
-static void pieces(const fc_dot *d, bool whole) {
+void fc_flat_products(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
     const unsigned parts = d->tile->depth / PIECE;
-    fc_cuda_line(t, "#pragma unroll 4");
+    fc_cuda_line(t, "const unsigned int now = slot;");
+    next_slot(d);
+    fc_cuda_line(t, "#pragma unroll %u", parts);
     fc_cuda_line(t, "for (unsigned int part = 0; part < %u; part++) {", parts);
     fc_cuda_line(t, "if (part + 1 < %u) {", parts);
     fc_cuda_line(t, "take((part + 1) %% 2, now, part * %d + %d);", PIECE, PIECE);
@@ -425,25 +522,8 @@ static void pieces(const fc_dot *d, bool whole) {
     fc_cuda_line(t, "fc_gate_pass(gates + slot, odd);");
     fc_cuda_line(t, "take(0, %s, 0);", FC_PLANT(flat_step, "now", "slot"));
     fc_cuda_line(t, "}");
-    products(d, whole);
+    products(d);
     fc_cuda_line(t, "}");
-}
-
-/* The zeros past the end of k are tested for once a step, if some may be: a test at each product
- * would keep what is made for the next one from being done meanwhile. */
-void fc_flat_products(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    fc_cuda_line(t, "const unsigned int now = slot;");
-    next_slot(d);
-    const bool ends = makes(d) && !d->g->cls->cuda.full;
-    if (ends) {
-        fc_cuda_line(t, "const ix left = %s - step * %u;", fc_dot_many(d), d->tile->depth);
-        fc_cuda_line(t, "if (left < %u) {", d->tile->depth);
-        pieces(d, false);
-        fc_cuda_line(t, "} else {");
-    }
-    pieces(d, true);
-    if (ends) fc_cuda_line(t, "}");
     fc_cuda_line(t, "__syncwarp();");
     fc_cuda_line(t, "if (lane == 0) fc_gate_join(gates + %u + now);", d->g->cls->cuda.dot_stages);
 }

@@ -146,6 +146,12 @@ static void loads(const fc_dot *d, const fc_dot_side *x) {
             fc_str_printf(t->out, "const %s q%u = *(const %s *)", type, (unsigned)a, type);
             raw_at(d, x, a);
             fc_str_add(t->out, ";\n");
+            if (bytes != FC_CUDA_EIGHT) continue;
+            fc_cuda_indent(t);
+            snprintf(type, sizeof type, "fc_vec<unsigned int, 2, 8>");
+            fc_str_printf(t->out, "const %s w%u = *(const %s *)", type, (unsigned)a, type);
+            raw_at(d, x, a);
+            fc_str_add(t->out, ";\n");
         } else {
             fc_str_printf(t->out, "const %s q%u = there ? *(", storage(d, a), (unsigned)a);
             group_at(d, x, a);
@@ -161,6 +167,27 @@ static fc_val float_of(const fc_dot *d, const fc_dot_side *x) {
     return fc_cuda_rounds(&d->g->t, narrow) ? d->g->code.ins.at[narrow].a : FC_NOVAL;
 }
 
+/* An operand that is 8-bit integers as they come: they become floats two at a time. */
+static bool put_bytes(const fc_dot *d, const fc_dot_side *x, fc_val of, unsigned n,
+                      const char *kept) {
+    fc_cuda_text *t = &d->g->t;
+    const fc_instr *i = of == FC_NOVAL ? NULL : &d->g->code.ins.at[of], *from;
+    if (!i || i->op != FC_OP_CVT) return false;
+    from = &d->g->code.ins.at[i->a];
+    const uint32_t a = (uint32_t)from->imm;
+    if (from->op != FC_OP_LOAD || !fc_cuda_of_byte(i, from) || !fc_made_comes(d, x, a))
+        return false;
+    fc_cuda_line(t, "fc_vec<unsigned int, %u, %u> bits;", n / 2, 2 * n);
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int e = 0; e < %u; e++) {", n / 2);
+    fc_cuda_line(t, "bits.e[e] = fc_%s_bytes(w%u.e[e / 2], e %% 2, %s)%s%s;",
+                 d->half == FUSEC_F16 ? "f16" : "bf16", (unsigned)a,
+                 fc_is_signed((fusec_dtype)from->dtype) ? "true" : "false", kept ? " & " : "",
+                 kept ? kept : "");
+    fc_cuda_line(t, "}");
+    return true;
+}
+
 /* Floats, which are rounded two at a time, or bits. */
 void fc_made_group(const fc_dot *d, const fc_dot_side *x, unsigned n, const char *kept) {
     fc_cuda_gen *g = d->g;
@@ -169,6 +196,7 @@ void fc_made_group(const fc_dot *d, const fc_dot_side *x, unsigned n, const char
     const fc_cuda_group gr = {
         .n = (int)n, .step = 1, .first = axis, .end = axis + 1, .wide = true, .slot = ""};
     const fc_val of = float_of(d, x);
+    if (put_bytes(d, x, of, n, kept)) return;
     fc_dot_slice(g, of != FC_NOVAL ? of : fc_mma_narrow_of(d, x->value));
     fc_cuda_line(t, "fc_vec<%s, %u, 16> made;", of != FC_NOVAL ? "float" : "unsigned short", n);
     fc_cuda_group_open(g, &gr);

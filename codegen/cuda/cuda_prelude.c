@@ -191,6 +191,8 @@ static void code_sections(const fc_cuda_gen *g) {
     put(g, FC_CUH_tensor, fc_cuda_on_tensor_cores(g->cls));
     put(g, FC_CUH_pair_f16, f16 && fc_cuda_on_tensor_cores(g->cls));
     put(g, FC_CUH_pair_bf16, bf16 && fc_cuda_on_tensor_cores(g->cls));
+    put(g, FC_CUH_bytes_f16, f16 && fc_cuda_on_tensor_cores(g->cls) && takes_bytes(g));
+    put(g, FC_CUH_bytes_bf16, bf16 && fc_cuda_on_tensor_cores(g->cls) && takes_bytes(g));
     put(g, FC_CUH_bring, fc_cuda_brings(g->cls));
     put(g, FC_CUH_pipe, fc_cuda_is_piped(g->cls));
     put(g, FC_CUH_group, fc_cuda_in_groups(g->cls));

@@ -296,6 +296,9 @@ static inline unsigned fc_settled(unsigned v) {
 static inline long long fc_settled(long long v) {
     return v;
 }
+template <typename T> static T *fc_settled(T *p) {
+    return p;
+}
 static inline void fc_bring(void *to, const void *from, bool there) {
     if (there)
         memcpy(to, from, 16);

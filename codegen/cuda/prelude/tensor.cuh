@@ -71,6 +71,41 @@ FC_INLINE unsigned int fc_bf16_pair(float a, float b) {
 #endif
 }
 
+// The lower two of four 8-bit integers, or the upper two: as the last bits of 128 (of 1024) they are floats already, less their
+// highest bit, which is worth -128 where there are signs.
+//@ bytes_bf16
+FC_INLINE unsigned int fc_bf16_bytes(unsigned int four, bool upper, bool sign) {
+#ifdef FC_EMULATE
+    const unsigned int a = four >> (upper ? 16 : 0) & 255, b = four >> (upper ? 24 : 8) & 255;
+    return fc_bf16_bits((float)(sign ? (signed char)a : (int)a)) |
+           (unsigned int)fc_bf16_bits((float)(sign ? (signed char)b : (int)b)) << 16;
+#else
+    const unsigned int p = __byte_perm(four, 0x43434343u, upper ? 0x4342 : 0x4140), low = p & 0xff7fff7fu, high = p & 0xff80ff80u;
+    unsigned int r = low;
+    if (sign) {
+        asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(r) : "r"(high), "r"(0xbf80bf80u));
+    } else {
+        asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(r) : "r"(high), "r"(0x3f803f80u));
+        asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(r) : "r"(0x43804380u), "r"(0xbf80bf80u));
+    }
+    return r;
+#endif
+}
+
+//@ bytes_f16
+FC_INLINE unsigned int fc_f16_bytes(unsigned int four, bool upper, bool sign) {
+#ifdef FC_EMULATE
+    const unsigned int a = four >> (upper ? 16 : 0) & 255, b = four >> (upper ? 24 : 8) & 255;
+    return fc_f16_bits((float)(sign ? (signed char)a : (int)a)) |
+           (unsigned int)fc_f16_bits((float)(sign ? (signed char)b : (int)b)) << 16;
+#else
+    const unsigned int p = __byte_perm(sign ? four ^ 0x80808080u : four, 0x64646464u, upper ? 0x4342 : 0x4140);
+    unsigned int r;
+    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(p), "r"(sign ? 0x64806480u : 0x64006400u));
+    return r;
+#endif
+}
+
 //@ bring
 #ifndef FC_EMULATE
 // The same number, which no compiler works out anew.
@@ -122,6 +157,10 @@ FC_INLINE void fc_bring_join(unsigned long long *gate) {
 FC_INLINE long long fc_settled(long long v) {
     asm volatile("" : "+l"(v));
     return v;
+}
+// The same place in shared memory, in a register: its window is not asked for again.
+template <typename T> FC_INLINE T *fc_settled(T *p) {
+    return (T *)__cvta_shared_to_generic(fc_settled((unsigned int)__cvta_generic_to_shared(p)));
 }
 #endif
 template <typename T> FC_INLINE unsigned int fc_first(T n) {

@@ -114,37 +114,45 @@ static unsigned raw_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
-/* Of a piped tile: operands lie as they are read, and what columns are made of as it is. */
-static unsigned piped_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
-                            const fc_dot_axes *of, const fc_cuda_tile *t) {
-    const unsigned right = cls->cuda.dot_right, side = fc_cuda_tile_columns(t),
-                   rows = fc_cuda_tile_room(t, fc_cuda_tile_rows(t), is_by_k(cls->cuda.dot_left));
-    if (!fc_cuda_is_made(right)) return 2 * (rows + fc_cuda_tile_room(t, side, is_by_k(right)));
-    return 2 * rows + fc_cuda_raw_bytes(k, cls, uses_of(cls, of, true),
-                                        is_by_k(right) ? n->np : cls->cuda.dot_across,
-                                        is_by_k(right) ? t->depth : side,
-                                        is_by_k(right) ? side : t->depth);
-}
-
 /* Of dynamic shared memory; as if all lines lay in the longer way. */
 static unsigned stage_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                             const fc_dot_axes *of, const fc_cuda_tile *t) {
     unsigned bytes = 0;
-    if (t->piped) return piped_bytes(k, n, cls, of, t);
     for (int s = 0; s < 2; s++) {
         const unsigned side = s ? fc_cuda_tile_columns(t) : fc_cuda_tile_rows(t),
+                       reads = s ? cls->cuda.dot_right : cls->cuda.dot_left,
                        along = fc_cuda_tile_room(t, side, true),
                        across = fc_cuda_tile_room(t, side, false);
-        bytes += 2 * (along > across ? along : across) + raw_bytes(k, n, cls, of, t, s);
+        if (t->piped)
+            bytes += 2 * (is_by_k(reads) ? along : across);
+        else
+            bytes += 2 * (along > across ? along : across) + raw_bytes(k, n, cls, of, t, s);
     }
     return bytes;
+}
+
+/* What is in shared memory besides the stages. */
+static unsigned other_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                            const fc_dot_axes *of, const fc_cuda_tile *t) {
+    if (t->group) return GROUP_ALIGN;
+    return t->piped ? FC_CUDA_FLAT_AHEAD * raw_bytes(k, n, cls, of, t, true) : 0;
+}
+
+/* Stages of a block that has so much shared memory. */
+static unsigned room_for(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                         const fc_dot_axes *of, const fc_cuda_tile *t, unsigned shared) {
+    const unsigned other = other_bytes(k, n, cls, of, t);
+    return shared > other ? (shared - other) / stage_bytes(k, n, cls, of, t) : 0;
+}
+
+static unsigned shared_of(const fc_machine *m, const fc_cuda_tile *t) {
+    return (unsigned)m->shared_per_block - STATIC_SHARED + (t->group ? GROUP_ALIGN : 0);
 }
 
 /* As many steps as a tile wants, if they have room. */
 static uint16_t stages_for(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                            const fc_class *cls, const fc_dot_axes *of, const fc_cuda_tile *t) {
-    const unsigned room =
-        ((unsigned)m->shared_per_block - STATIC_SHARED) / stage_bytes(k, n, cls, of, t);
+    const unsigned room = room_for(k, n, cls, of, t, shared_of(m, t));
     return (uint16_t)(room < t->stages ? room : t->stages);
 }
 
@@ -154,19 +162,19 @@ static void find_stages(const fc_machine *m, const fc_kernel *k, const fc_nest *
                         const fc_dot_axes *of, const fc_cuda_tile *t, int64_t items, fc_class *cls,
                         fc_launch *l) {
     enum { ENOUGH = 4 };
-    const unsigned shared = (unsigned)m->shared_per_block - STATIC_SHARED;
-    unsigned bytes = stage_bytes(k, n, cls, of, t);
-    if (shared / bytes < 2) {
+    const unsigned shared = shared_of(m, t);
+    if (room_for(k, n, cls, of, t, shared) < 2) {
         if (fc_cuda_is_made(cls->cuda.dot_left)) cls->cuda.dot_left = FC_CUDA_BY_ONE;
         if (fc_cuda_is_made(cls->cuda.dot_right)) cls->cuda.dot_right = FC_CUDA_BY_ONE;
-        bytes = stage_bytes(k, n, cls, of, t);
     }
     const bool makes = fc_cuda_is_made(cls->cuda.dot_left) || fc_cuda_is_made(cls->cuda.dot_right);
-    const unsigned least = makes ? ENOUGH - 1 : ENOUGH, most = shared / bytes,
-                   each = items > m->sm_count ? shared / t->blocks / bytes : most,
+    const unsigned least = makes ? ENOUGH - 1 : ENOUGH, most = room_for(k, n, cls, of, t, shared),
+                   each =
+                       items > m->sm_count ? room_for(k, n, cls, of, t, shared / t->blocks) : most,
                    wanted = each > least ? each : least, room = wanted < most ? wanted : most;
     cls->cuda.dot_stages = (uint16_t)(room < t->stages ? room : t->stages);
-    l->shared_bytes = cls->cuda.dot_stages * bytes + (t->group ? GROUP_ALIGN : 0);
+    l->shared_bytes =
+        cls->cuda.dot_stages * stage_bytes(k, n, cls, of, t) + other_bytes(k, n, cls, of, t);
 }
 
 static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
@@ -271,7 +279,7 @@ static bool comes_whole(const fc_kernel *k, const fc_nest *n, const uint8_t *use
 /* Whether warps may fetch or multiply, each for itself: the rows have to be bare. */
 static bool may_pipe(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                      const fc_dot_axes *of, const fc_class *cls, uint32_t align) {
-    enum { STEPS = 4 };
+    enum { STEPS = 4, MOST_CAME = 4 }; /* of an element: 64 registers of a thread */
     const unsigned left = cls->cuda.dot_left, right = cls->cuda.dot_right;
     if (m->sm_major < GROUPS || left == FC_CUDA_BY_ONE || fc_cuda_is_made(left) ||
         right == FC_CUDA_BY_ONE)
@@ -279,6 +287,10 @@ static bool may_pipe(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     if (fc_cuda_is_made(right) &&
         !comes_whole(k, n, uses_of(cls, of, true), is_by_k(right) ? n->np : cls->cuda.dot_across,
                      align))
+        return false;
+    if (fc_cuda_is_made(right) &&
+        fc_cuda_made_bytes(k, cls, uses_of(cls, of, true),
+                           is_by_k(right) ? n->np : cls->cuda.dot_across) > MOST_CAME)
         return false;
     return stages_for(m, k, n, cls, of, &fc_cuda_tiles[FC_CUDA_PIPE_WIDE]) >= STEPS;
 }
