@@ -161,14 +161,17 @@ static uint16_t stages_for(const fc_machine *m, const fc_kernel *k, const fc_nes
 static void find_stages(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                         const fc_dot_axes *of, const fc_cuda_tile *t, int64_t items, fc_class *cls,
                         fc_launch *l) {
-    enum { ENOUGH = 4 };
+    enum { ENOUGH = FC_CUDA_FLAT_AHEAD + 1 };
     const unsigned shared = shared_of(m, t);
     if (room_for(k, n, cls, of, t, shared) < 2) {
         if (fc_cuda_is_made(cls->cuda.dot_left)) cls->cuda.dot_left = FC_CUDA_BY_ONE;
         if (fc_cuda_is_made(cls->cuda.dot_right)) cls->cuda.dot_right = FC_CUDA_BY_ONE;
     }
     const bool makes = fc_cuda_is_made(cls->cuda.dot_left) || fc_cuda_is_made(cls->cuda.dot_right);
-    const unsigned least = makes ? ENOUGH - 1 : ENOUGH, most = room_for(k, n, cls, of, t, shared),
+    /* of a piped tile one more than is ahead: who multiplies leaves a stage when the next is made,
+     * and who makes that has asked for AHEAD more */
+    const unsigned least = makes && !t->piped ? ENOUGH - 1 : ENOUGH,
+                   most = room_for(k, n, cls, of, t, shared),
                    each =
                        items > m->sm_count ? room_for(k, n, cls, of, t, shared / t->blocks) : most,
                    wanted = each > least ? each : least, room = wanted < most ? wanted : most;
@@ -292,7 +295,8 @@ static bool may_pipe(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
         fc_cuda_made_bytes(k, cls, uses_of(cls, of, true),
                            is_by_k(right) ? n->np : cls->cuda.dot_across) > MOST_CAME)
         return false;
-    return stages_for(m, k, n, cls, of, &fc_cuda_tiles[FC_CUDA_PIPE_WIDE]) >= STEPS;
+    return stages_for(m, k, n, cls, of, &fc_cuda_tiles[FC_CUDA_PIPE]) >= STEPS &&
+           stages_for(m, k, n, cls, of, &fc_cuda_tiles[FC_CUDA_PIPE_WIDE]) >= STEPS;
 }
 
 /* With one row or a few on tensor cores: the wide one where there are enough of it, else the one
