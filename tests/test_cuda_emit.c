@@ -426,6 +426,9 @@ FC_TEST(cuda_emit, operands_are_made_of_what_lies_side_by_side) {
         {"product_halves_scaled",
          {16, 4096, 4096},
          "dot full dot_across dot_tile=12 dot_stages=5 dot_left dot_right=4"},
+        {"product_halves_made", /* two blocks share an SM: still one more than is ahead */
+         {16, 32768, 4096},
+         "dot full dot_across dot_tile=13 dot_stages=4 dot_left dot_right=3"},
         {"product_halves_made",
          {2048, 2048, 512},
          "dot dot_across dot_tile=7 dot_stages=3 dot_left dot_right=3"},
