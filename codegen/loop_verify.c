@@ -103,7 +103,9 @@ static bool goes_once(const verifier *v) {
  */
 
 static bool in_tiles(const verifier *v) {
-    if (v->cls->target == FC_TARGET_CUDA) return v->k->schedule == FC_SCHED_DOT;
+    if (v->cls->target == FC_TARGET_CUDA)
+        return v->cls->cuda.kind == FC_CUDA_DOT ||
+               (v->cls->cuda.kind == FC_CUDA_FLASH && v->k->schedule == FC_SCHED_DOT);
     return v->cls->llvm.panels || v->cls->llvm.direct;
 }
 

@@ -92,7 +92,7 @@ unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     const unsigned threads = fc_cuda_block_threads(k, cls);
     if (cls->cuda.roomy) return 0;
-    if (k->schedule == FC_SCHED_DOT) {
+    if (cls->cuda.kind == FC_CUDA_DOT) {
         const bool wide = fc_dtypes[k->reductions.at[0].dtype].bytes == 8 && !cls->cuda.dot_narrow;
         return fc_cuda_tile_of(cls)->blocks - (wide && cls->cuda.split ? 1u : 0u);
     }

@@ -421,26 +421,24 @@ void fc_cuda_scan_place(fc_cuda_gen *g) {
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static void open_runs(fc_cuda_text *t, unsigned step) {
-    if (step == 1) { /* what the next elements read is on its way */
-        fc_cuda_line(t, "#pragma unroll %d", FC_RUN / 2);
-        fc_cuda_line(t, "for (ix k = begin; k < end; k++) {");
-        return;
-    }
-    fc_cuda_line(t, "for (unsigned int n = 0; (ix)n * %u < count; n++) {", step);
-    if (step != FC_RUN) return;
-    fc_cuda_line(t, "const ix begin = (ix)n * %d;", FC_RUN);
-    fc_cuda_line(t, "const ix end = begin + %d < count ? begin + %d : count;", FC_RUN, FC_RUN);
-}
-
 static void serial(fc_cuda_walk *w, const fc_loop *n) {
+    fc_cuda_text *t = &w->in.g->t;
     if (n->way == FC_LOOP_STAGED) {
         staged(w);
         return;
     }
-    open_runs(&w->in.g->t, n->step);
+    if (n->step == 1) { /* what the next elements read is on its way */
+        fc_cuda_line(t, "#pragma unroll %d", FC_RUN / 2);
+        fc_cuda_line(t, "for (ix k = begin; k < end; k++) {");
+    } else {
+        fc_cuda_line(t, "for (unsigned int n = 0; (ix)n * %u < count; n++) {", (unsigned)n->step);
+    }
+    if (n->step == FC_RUN) {
+        fc_cuda_line(t, "const ix begin = (ix)n * %d;", FC_RUN);
+        fc_cuda_line(t, "const ix end = begin + %d < count ? begin + %d : count;", FC_RUN, FC_RUN);
+    }
     fc_cuda_walk_list(w, n->body);
-    fc_cuda_line(&w->in.g->t, "}");
+    fc_cuda_line(t, "}");
 }
 
 /* Threads of a block, which have runs of the tile or rows of their own. */

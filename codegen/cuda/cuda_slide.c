@@ -101,8 +101,8 @@ static void row_at(slide *x) {
 
 /* lines<n>: what the first map reads of an array. In its scope, `column_at` is the column that
  * stands at a place; -1: none does, or nobody reads there. */
-static void lines(slide *x, const fc_slide_reads *r) {
-    const unsigned n = (unsigned)(r - x->f.reads[FC_SLIDE_MAKES].at);
+static void lines(slide *x, unsigned n) {
+    const fc_slide_reads *r = &x->f.reads[FC_SLIDE_MAKES].at[n];
     const unsigned v = x->cls->vector, rows = x->cls->cuda.slide_rows;
     fc_cuda_line(text(x), "fc_lines<%s, %u, %u> lines%u;", fc_dtypes[r->dtype].cuda,
                  fc_slide_line(r, v), rows, n);
@@ -165,8 +165,7 @@ static void fill(slide *x, bool next) {
         fc_cuda_line(text(x), "if (y + %u < end) bring(y + %d);", rows, high + (int)rows);
         return;
     }
-    for (unsigned n = 0; n < x->f.reads[FC_SLIDE_MAKES].len; n++)
-        lines(x, &x->f.reads[FC_SLIDE_MAKES].at[n]);
+    for (unsigned n = 0; n < x->f.reads[FC_SLIDE_MAKES].len; n++) lines(x, n);
     bring(x);
     fc_cuda_line(text(x), "bring(top + %d);", high);
 }
@@ -198,13 +197,7 @@ static fc_cuda_group group_of(const slide *x, unsigned part) {
                            .aside = part == FC_SLIDE_MAKES ? x->aside : NULL};
 }
 
-/* The load of the first part that has loaded the same; UINT32_MAX: none. */
-static uint32_t same_as(const slide *x, unsigned part, uint32_t access) {
-    const uint32_t of = part == FC_SLIDE_TAKES ? x->j->same[access] : 0;
-    return of && x->part[FC_SLIDE_MAKES].cached[of - 1] ? of - 1 : UINT32_MAX;
-}
-
-/* k*: what is the same for all elements of a batch. */
+/* k*: what is the same for all elements of a batch, once for both parts. */
 static void keep(slide *x, unsigned part) {
     fc_cuda_gen *g = &x->part[part];
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
@@ -213,21 +206,24 @@ static void keep(slide *x, unsigned part) {
                          (unsigned)a);
     fc_cuda_line(text(x), "{");
     enter_row(x, part, "0");
-    for (uint32_t a = 0; a < g->k->accesses.len; a++)
-        if (g->cached[a] && same_as(x, part, a) != UINT32_MAX)
-            fc_cuda_line(&g->t, "k%u_%u = k0_%u;", part, (unsigned)a,
-                         (unsigned)same_as(x, part, a));
-        else if (g->cached[a])
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        const uint32_t of = part == FC_SLIDE_TAKES ? x->j->same[a] : 0;
+        if (!g->cached[a]) continue;
+        if (of && x->part[FC_SLIDE_MAKES].cached[of - 1])
+            fc_cuda_line(&g->t, "k%u_%u = k0_%u;", part, (unsigned)a, (unsigned)of - 1);
+        else
             fc_cuda_line(&g->t, "k%u_%u = a%u[b%u];", part, (unsigned)a,
                          (unsigned)g->k->accesses.at[a].buffer, (unsigned)a);
+    }
     leave(x);
 }
 
-static void take_kept(const fc_cuda_gen *g, unsigned part, fc_cuda_text *t) {
+static void take_kept(fc_cuda_gen *g, unsigned part) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
         if (g->cached[a])
-            fc_cuda_line(t, "const %s q%u = k%u_%u;", fc_dtypes[g->k->accesses.at[a].dtype].cuda,
-                         (unsigned)a, part, (unsigned)a);
+            fc_cuda_line(&g->t, "const %s q%u = k%u_%u;",
+                         fc_dtypes[g->k->accesses.at[a].dtype].cuda, (unsigned)a, part,
+                         (unsigned)a);
 }
 
 /* Rows of a turn, of the first map, behind those in t0. */
@@ -241,7 +237,7 @@ static void make_rows(slide *x, const fc_loop *n) {
                  (unsigned)fc_dtypes[t].bytes, store);
     for (unsigned i = 0; i < x->f.reads[FC_SLIDE_MAKES].len; i++) from_line(x, i);
     fc_cuda_gen *g = enter_row(x, FC_SLIDE_MAKES, "row");
-    take_kept(g, FC_SLIDE_MAKES, &g->t);
+    take_kept(g, FC_SLIDE_MAKES);
     fc_cuda_walk_list(&x->w, n->body);
     fc_cuda_line(&g->t, "#pragma unroll");
     fc_cuda_line(&g->t, "for (int e = 0; e < %u; e++) {", v);
@@ -256,7 +252,7 @@ static void take_rows(slide *x, const fc_loop *n) {
     fc_cuda_line(text(x), "const ix row = y + r;");
     fc_cuda_line(text(x), "if (row < end) {");
     fc_cuda_gen *g = enter_row(x, FC_SLIDE_TAKES, "row");
-    take_kept(g, FC_SLIDE_TAKES, &g->t);
+    take_kept(g, FC_SLIDE_TAKES);
     g->windows->together = true;
     fc_cuda_walk_list(&x->w, n->body);
     leave(x);

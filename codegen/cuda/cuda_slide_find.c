@@ -193,25 +193,22 @@ static bool stands(finder *x, fc_val load, fc_slide_reads *r) {
 
 /* ---- reads of an array ----------------------------------------------------------------------- */
 
-/* Whether both are reads of the same, beyond its edges too. That of a load which meets none is
- * described by the other among rows, where what stands at a place is the place itself as far as the
- * array goes; columns may be continued where the array goes on. */
-static bool agree(const fc_slide_reads *a, const fc_slide_reads *b, bool rows) {
-    if (rows && (a->index == FC_NOVAL || b->index == FC_NOVAL)) return true;
-    return a->index == b->index && a->when == b->when;
-}
-
+/* Adds a read to those of the same array that agree on what stands beyond its edges, or as one of
+ * its own. A load which meets no edge agrees with others among rows, where what stands at a place
+ * is the place itself as far as the array goes; columns may be continued where the array goes on.
+ */
 static bool add(finder *x, fc_val load, fc_slide_reads r) {
     fc_slide *out = x->out;
+    const bool rows = x->part == FC_SLIDE_TAKES;
     size_t n = 0;
     r.low = r.high = x->shift[load];
     for (; n < out->reads[x->part].len; n++) {
         fc_slide_reads *to = &out->reads[x->part].at[n];
         const int32_t low = r.low < to->low ? r.low : to->low,
                       high = r.high > to->high ? r.high : to->high;
-        const bool all = x->part == FC_SLIDE_TAKES;
-        if (to->arg != r.arg || (!all && to->access != r.access) || high - low >= FC_SLIDE_MOST ||
-            !agree(to, &r, all))
+        const bool any = rows && (to->index == FC_NOVAL || r.index == FC_NOVAL);
+        if (to->arg != r.arg || (!rows && to->access != r.access) || high - low >= FC_SLIDE_MOST ||
+            (!any && (to->index != r.index || to->when != r.when)))
             continue;
         if (to->index == FC_NOVAL) to->index = r.index, to->when = r.when;
         to->low = low;

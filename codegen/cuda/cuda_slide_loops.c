@@ -25,10 +25,6 @@ static fc_loop *leaf(fc_slide_gen *x, fc_loop_kind kind, unsigned phase, unsigne
     return l;
 }
 
-static void close(fc_slide_gen *x, unsigned n) {
-    fc_loops_close(&x->part[0].loops, n);
-}
-
 /* What comes to shared memory, what is loaded once, what is passed on. */
 static void buffers(fc_slide_gen *x) {
     const unsigned v = x->cls->vector, rows = x->cls->cuda.slide_rows,
@@ -56,6 +52,8 @@ static void buffers(fc_slide_gen *x) {
         bool any = false;
         for (uint32_t a = 0; a < x->j->cls[part].naccess; a++) {
             if (!x->part[part].cached[a]) continue;
+            if (!any) leaf(x, FC_LEAF_FILL, FC_SET_KEPT, part);
+            any = true;
             fc_loops_buffer(l, (fc_stage_buffer){.set = FC_SET_KEPT,
                                                  .space = FC_SPACE_REGISTERS,
                                                  .along = (uint8_t)x->f.column,
@@ -63,9 +61,7 @@ static void buffers(fc_slide_gen *x) {
                                                  .lanes = 1,
                                                  .elements = 1,
                                                  .part = (uint8_t)part});
-            any = true;
         }
-        if (any) leaf(x, FC_LEAF_FILL, FC_SET_KEPT, part);
     }
     leaf(x, FC_LEAF_FILL, LINES, FC_SLIDE_MAKES);
 }
@@ -75,7 +71,7 @@ static void rows(fc_slide_gen *x, unsigned part) {
     open(x, FC_LOOP_VECTOR, x->f.column, x->cls->vector, 1)->part = (uint8_t)part;
     leaf(x, FC_LEAF_POINT, FC_PHASE_ELEMENTS, part);
     leaf(x, FC_LEAF_STORE, FC_PHASE_ELEMENTS, part);
-    close(x, 2);
+    fc_loops_close(&x->part[0].loops, 2);
 }
 
 static void build(fc_slide_gen *x) {
@@ -93,7 +89,7 @@ static void build(fc_slide_gen *x) {
     leaf(x, FC_LEAF_FILL, LINES, FC_SLIDE_MAKES)->ahead = FC_LOOP_SOON;
     open(x, FC_LOOP_CASE, x->f.row, turn, 1)->way = FC_LOOP_WHOLE;
     rows(x, FC_SLIDE_TAKES);
-    close(x, 1);
+    fc_loops_close(&x->part[0].loops, 1);
     leaf(x, FC_LEAF_SHIFT, PASSED, FC_SLIDE_MAKES);
 }
 

@@ -441,7 +441,7 @@ void fc_cuda_walk_loops(fc_cuda_gen *g) {
     }
     if (g->cls->cuda.across) w.o = fc_columns_of(g);
     fc_dot dot;
-    if (g->k->schedule == FC_SCHED_DOT) {
+    if (w.own == fc_dot_node) {
         dot = fc_dot_of(g);
         w.dot = &dot;
     }
