@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "runtime/cpuinfo.h"
 #include "runtime/thread.h"
 
 struct fc_background {
@@ -17,25 +18,80 @@ struct fc_background {
     void *user;
     fc_bytes binary;
     bool failed;
+    bool begun, has_thread, joined; /* under lock */
     atomic_bool done;
-    pthread_t thread;
-    bool joined;
-    fc_background *next; /* of all that there are */
+    pthread_t thread;    /* that compiles, its own or one that waits */
+    fc_background *next; /* of all that there are, the oldest first */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t one_ended = PTHREAD_COND_INITIALIZER;
 static fc_background *all;
-static int running;
+static int running, undone; /* threads; compilations */
+
+/* ---- one compilation ------------------------------------------------------------------------- */
+
+static void compile(fc_background *b) {
+    b->failed = b->d->ops->compile(b->d, b->mode, FC_FULL, b->text, &b->binary, NULL) != FUSEC_OK;
+    if (!b->failed && b->then) b->then(b->user, &b->binary);
+    fc_free(b->d->alloc, b->text);
+    b->text = NULL;
+    fc_background_guard_exit(b->d);
+}
+
+/* With the lock held. */
+static void end(fc_background *b) {
+    undone--;
+    atomic_store(&b->done, true);
+    pthread_cond_broadcast(&one_ended);
+}
+
+static void start_others(void);
+
+static void *run(void *user) {
+    /* NVRTC parses one text at a time, 10 to 20 ms of it; the whole call on a CPU may be 4 */
+    static const struct timespec head_start = {.tv_nsec = 1000000};
+    fc_background *b = user;
+    nanosleep(&head_start, NULL);
+    compile(b);
+    pthread_mutex_lock(&lock);
+    running--;
+    end(b);
+    start_others();
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+/* Those that wait, in order, as far as there are processors besides the caller's. With the lock
+ * held. What gets no thread waits for the next
+ * that ends, or for who wants it. */
+static void start_others(void) {
+    enum { STACK = 8 << 20 }; /* compilers recurse */
+    const int cpus = fc_usable_cpus(), most = cpus > 2 ? cpus - 1 : 1;
+    for (fc_background *b = all; b && running < most; b = b->next) {
+        if (b->begun) continue;
+        if (!fc_thread_start(&b->thread, STACK, run, b)) return;
+        b->begun = b->has_thread = true;
+        running++;
+    }
+}
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-/* With the lock held, which the thread does not need any more once it is done. */
+/* With the lock held, which the thread does not need any more once it is done. What has not been
+ * begun is compiled here. */
 static void wait_a_little(fc_background *b) {
-    if (!atomic_load(&b->done)) {
+    if (!b->begun) {
+        b->begun = true;
+        b->thread = pthread_self();
+        pthread_mutex_unlock(&lock);
+        compile(b);
+        pthread_mutex_lock(&lock);
+        end(b);
+    } else if (!atomic_load(&b->done)) {
         pthread_cond_wait(&one_ended, &lock);
     } else {
-        pthread_join(b->thread, NULL);
+        if (b->has_thread) pthread_join(b->thread, NULL);
         b->joined = true;
     }
 }
@@ -43,7 +99,7 @@ static void wait_a_little(fc_background *b) {
 /* One that is not joined, nor the caller's own thread. */
 static fc_background *any_running(void) {
     fc_background *b = all;
-    while (b && (b->joined || pthread_equal(b->thread, pthread_self()))) b = b->next;
+    while (b && (b->joined || (b->begun && pthread_equal(b->thread, pthread_self())))) b = b->next;
     return b;
 }
 
@@ -83,43 +139,28 @@ void fc_background_guard_exit(const fc_device *d) {
 
 int fc_background_running(void) {
     pthread_mutex_lock(&lock);
-    const int n = running;
+    const int n = undone;
     pthread_mutex_unlock(&lock);
     return n;
 }
 
-/* ---- one compilation ------------------------------------------------------------------------- */
+/* ---- from outside ---------------------------------------------------------------------------- */
 
-static void *run(void *user) {
-    /* NVRTC parses one text at a time, 10 to 20 ms of it; the whole call on a CPU may be 4 */
-    static const struct timespec head_start = {.tv_nsec = 1000000};
-    fc_background *b = user;
-    nanosleep(&head_start, NULL);
-    b->failed = b->d->ops->compile(b->d, b->mode, FC_FULL, b->text, &b->binary, NULL) != FUSEC_OK;
-    if (!b->failed && b->then) b->then(b->user, &b->binary);
-    fc_free(b->d->alloc, b->text);
-    b->text = NULL;
-    fc_background_guard_exit(b->d);
+/* False: no thread can be had, now or when another one ends. */
+static bool add(fc_background *b) {
+    fc_background **at = &all;
     pthread_mutex_lock(&lock);
-    running--;
-    atomic_store(&b->done, true);
-    pthread_cond_broadcast(&one_ended);
-    pthread_mutex_unlock(&lock);
-    return NULL;
-}
-
-enum { STACK = 8 << 20 }; /* compilers recurse */
-
-static bool start_thread(fc_background *b) {
-    pthread_mutex_lock(&lock);
-    const bool started = fc_thread_start(&b->thread, STACK, run, b);
-    if (started) {
-        running++;
-        b->next = all;
-        all = b;
+    while (*at) at = &(*at)->next;
+    *at = b;
+    undone++;
+    start_others();
+    const bool good = b->begun || running;
+    if (!good) {
+        *at = NULL;
+        undone--;
     }
     pthread_mutex_unlock(&lock);
-    return started;
+    return good;
 }
 
 static void destroy(fc_background *b) {
@@ -138,7 +179,7 @@ fc_background *fc_background_start(fc_device *d, uint32_t mode, const char *text
     *b = (fc_background){.d = d, .mode = mode, .then = then, .user = user};
     atomic_init(&b->done, false);
     b->text = fc_strdup(d->alloc, text);
-    if (b->text && start_thread(b)) return b;
+    if (b->text && add(b)) return b;
     destroy(b);
     return NULL;
 }
@@ -157,7 +198,9 @@ const fc_bytes *fc_background_result(fc_background *b) {
 void fc_background_free(fc_background *b) {
     if (!b) return;
     pthread_mutex_lock(&lock);
-    while (!b->joined) wait_a_little(b);
+    const bool dropped = !b->begun && !b->then; /* nobody would see it */
+    if (dropped) undone--;
+    while (!dropped && !b->joined) wait_a_little(b);
     fc_background **at = &all;
     while (*at != b) at = &(*at)->next;
     *at = b->next;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* background.h - one text compiled by a thread of its own, while the caller goes on.
+/* background.h - texts compiled by threads of their own, while the caller goes on: as many at a
+ * time as there are processors besides the caller's, one at least. Others wait for their turn, or
+ * for who can't go on without them and compiles them himself.
  *
  * A process that ends waits for these threads, as a compiler must not be taken apart under one
  * (fc_background_guard_exit), and so does a fork: the child, which has no threads, has what they
@@ -22,9 +24,10 @@ fc_background *fc_background_start(fc_device *d, uint32_t mode, const char *text
 bool fc_background_done(const fc_background *b);
 /* Waits. NULL: it could not be compiled. */
 const fc_bytes *fc_background_result(fc_background *b);
-void fc_background_free(fc_background *b); /* waits; NULL is fine */
+/* Waits for what has been begun or is to be kept (`then`); NULL is fine. */
+void fc_background_free(fc_background *b);
 
-int fc_background_running(void); /* in this process */
+int fc_background_running(void); /* in this process, with those that wait for their turn */
 
 /* For the wait at the end of the process to come before the end of the device's compiler, it is
  * asked for when that has been loaded and used. */

@@ -36,13 +36,16 @@ static bool are_allowed(const fc_making *x) {
            !(x->mode & ~(uint32_t)(FC_MODE_WIDE16 | FC_MODE_CLAMP | FC_MODE_UNCHECKED));
 }
 
+enum { MOST_UNDONE = 256 }; /* texts in memory that wait for full effort */
+
 /* Two processors may be one core, and two compilations there take as long as one after the other.
- */
+ * On one processor calls would share it with what is compiled behind them. */
 fc_tier_order fc_tiers_for(const fc_making *x, size_t njobs) {
     if (x->c->config.tiers == FC_TIERS_QUICK && !x->d->helper) return FC_QUICK_TIER;
     if (!are_allowed(x) || !is_long(x)) return FC_ONE_TIER;
-    const size_t busy = (size_t)fc_background_running() + 2 * njobs, cpus = processors(x->c);
-    return busy > cpus ? FC_ONE_TIER : 2 * busy > cpus ? FC_TIERS_AFTER : FC_TIERS_BESIDE;
+    const size_t undone = (size_t)fc_background_running(), cpus = processors(x->c);
+    if (cpus < 2 || undone + njobs > MOST_UNDONE) return FC_ONE_TIER;
+    return 2 * (undone + 2 * njobs) > cpus ? FC_TIERS_AFTER : FC_TIERS_BESIDE;
 }
 
 /* ---- a tier -----------------------------------------------------------------------------------*/
@@ -65,7 +68,8 @@ bool fc_tier_start(fc_making *x, size_t job, const char *text) {
     t->c = x->c;
     t->d = x->d;
     t->parts = fc_parts_of(x, job, &t->n);
-    if (t->parts) t->full = fc_background_start(x->d, x->mode, text, keep_on_disk, t);
+    fc_background_then *then = fc_context_disk(x->c) ? keep_on_disk : NULL;
+    if (t->parts) t->full = fc_background_start(x->d, x->mode, text, then, t);
     if (!t->full) {
         destroy(t);
         return false;

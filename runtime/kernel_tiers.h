@@ -11,7 +11,7 @@
 #include "runtime/kernel_make.h"
 
 typedef enum fc_tier_order {
-    FC_ONE_TIER,    /* quick code is not allowed, does not pay, or all processors compile already */
+    FC_ONE_TIER,    /* quick code is not allowed or does not pay */
     FC_QUICK_TIER,  /* quick code only (FC_TIERS_QUICK) */
     FC_TIERS_AFTER, /* the full code is begun when the quick one is there: processors are few */
     FC_TIERS_BESIDE /* both are compiled side by side */

@@ -3,6 +3,7 @@
  * compilations behind the first call. The CPU device compiles; what it is asked for is counted. */
 #include "runtime/background.h"
 #include "runtime/bind.h"
+#include "runtime/cpuinfo.h"
 #include "runtime/device_host.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/gb.h"
@@ -339,26 +340,97 @@ FC_TEST(tiers, left_out_where_it_does_not_pay_or_would_show) {
     for (size_t i = 0; i < FC_COUNT(ways); i++) expect_full(&ways[i]);
 }
 
-/* As many compilations behind as there are processors: what comes next is compiled once. */
-FC_TEST(tiers, left_out_when_all_processors_compile) {
+/* ---- one after the other --------------------------------------------------------------------- */
+
+/* Compilations that take all turns until they are let go. */
+typedef struct blockers {
+    fc_background **at;
+    int n;
+} blockers;
+
+static blockers block_turns(fc_fixture *f) {
+    blockers b = {.n = fc_usable_cpus()};
+    b.at = calloc((size_t)b.n, sizeof *b.at);
+    atomic_store(&idle_waits, true);
+    for (int i = 0; i < b.n; i++)
+        b.at[i] = fc_background_start(f->device, 0, idle_text, NULL, NULL);
+    return b;
+}
+
+static void let_go(blockers b) {
+    atomic_store(&idle_waits, false);
+    for (int i = 0; i < b.n; i++) {
+        FC_EXPECT_TRUE(fc_background_result(b.at[i]) == NULL); /* it is no program */
+        fc_background_free(b.at[i]);
+    }
+    free(b.at);
+}
+
+/* However much is compiled behind: the first call has quick code, and who has to have the full one
+ * does not wait for its turn. */
+FC_TEST(tiers, full_code_waits_for_its_turn) {
     fc_fixture f;
-    fc_background *b[FEW];
+    results first, again;
+    double seconds[8];
+    if (!open_rig(&f, FEW)) FC_SKIP("there is no LLVM");
+    fc_program *p = fc_fixture_compile(&f);
+    const blockers b = block_turns(&f);
+    for (int i = 0; i < 2; i++) FC_EXPECT_OK(call(p, &first, &f.e), &f.e);
+    FC_EXPECT_EQ_I64(quick(), 1);
+    FC_EXPECT_EQ_I64(full(), 0);
+    FC_EXPECT_EQ_I64(fc_background_running(), b.n + 1);
+    FC_EXPECT_OK(call_with(p, &again, seconds, &f.e), &f.e);
+    FC_EXPECT_MEMEQ(&first, &again, sizeof first);
+    FC_EXPECT_TRUE(runs_full_code(p));
+    FC_EXPECT_EQ_I64(full(), 1);
+    FC_EXPECT_EQ_I64(fc_background_running(), b.n);
+    let_go(b);
+    close_rig(&f, p);
+}
+
+/* As many texts as kernels, more than there are processors. */
+FC_TEST(tiers, all_kernels_of_a_program_have_quick_code) {
+    enum { KERNELS = 4 };
+    static const int64_t n = N;
+    static float x[N], y[KERNELS][N];
+    fc_fixture f;
+    if (!open_rig(&f, FEW)) FC_SKIP("there is no LLVM");
+    fc_tensor in = {.dtype = FUSEC_F32, .rank = 1, .shape = &n, .data = x}, out[KERNELS];
+    fc_graph_free(&f.g);
+    fc_graph_init(&f.g, &fc_libc_alloc, NULL);
+    fc_node v = gbin(&f.g, "x", FUSEC_F32, 1, gbd(&f.g, "n"), 0, 0);
+    for (int i = 0; i < KERNELS; i++) { /* each needs the largest of the one before */
+        v = gb2(&f.g, FC_OP_sub, gb1(&f.g, FC_OP_exp, v), gbred(&f.g, FC_OP_max, v, 0, true));
+        fc_build_output(&f.g, (const char *const[]){"a", "b", "c", "d"}[i], v);
+        out[i] = in;
+        out[i].data = y[i];
+    }
+    fc_program *p = fc_fixture_compile(&f);
+    FC_EXPECT_TRUE(p->plan->steps.len >= KERNELS);
+    FC_EXPECT_OK(fc_program_run(p, NULL, 1, &in, 0, NULL, KERNELS, out, &f.e), &f.e);
+    FC_EXPECT_EQ_I64(quick(), loaded[FC_QUICK]);
+    FC_EXPECT_EQ_I64(loaded[FC_FULL], 0);
+    settle();
+    FC_EXPECT_EQ_I64(full(), quick());
+    FC_EXPECT_OK(fc_program_run(p, NULL, 1, &in, 0, NULL, KERNELS, out, &f.e), &f.e);
+    FC_EXPECT_TRUE(runs_full_code(p));
+    close_rig(&f, p);
+}
+
+/* What nobody can see any more is not compiled at all. */
+FC_TEST(tiers, a_program_that_goes_before_its_turn) {
+    fc_fixture f;
     results r;
     if (!open_rig(&f, FEW)) FC_SKIP("there is no LLVM");
     fc_program *p = fc_fixture_compile(&f);
-    atomic_store(&idle_waits, true);
-    for (int i = 0; i < FEW; i++) b[i] = fc_background_start(f.device, 0, idle_text, NULL, NULL);
-    FC_EXPECT_EQ_I64(fc_background_running(), FEW);
+    const blockers b = block_turns(&f);
     FC_EXPECT_OK(call(p, &r, &f.e), &f.e);
-    FC_EXPECT_TRUE(runs_full_code(p));
-    FC_EXPECT_EQ_I64(quick(), 0);
-    FC_EXPECT_EQ_I64(fc_background_running(), FEW);
-    atomic_store(&idle_waits, false);
-    for (int i = 0; i < FEW; i++) {
-        FC_EXPECT_TRUE(fc_background_result(b[i]) == NULL); /* it is no program */
-        fc_background_free(b[i]);
-    }
-    close_rig(&f, p);
+    fc_program_free(p);
+    FC_EXPECT_EQ_U64(fc_kcache_drop_idle(f.ctx, f.device), 1);
+    FC_EXPECT_EQ_I64(fc_background_running(), b.n);
+    FC_EXPECT_EQ_I64(full(), 0);
+    let_go(b);
+    close_rig(&f, NULL);
 }
 
 /* ---- what goes before it is there ------------------------------------------------------------ */
@@ -434,6 +506,25 @@ FC_TEST(tiers, full_code_alone_goes_to_the_disk) {
     FC_EXPECT_EQ_I64(s.quick, 0);
     FC_EXPECT_EQ_I64(full(), 1);
     FC_EXPECT_EQ_I64(loaded[FC_FULL], 1);
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    FC_EXPECT_EQ_I64(system(command), 0);
+}
+
+/* However soon the context goes. */
+FC_TEST(tiers, full_code_goes_to_the_disk_before_its_turn) {
+    char dir[] = "/tmp/fusec-tiers-XXXXXX", command[64];
+    fc_fixture f;
+    if (!open_rig(&f, FEW)) FC_SKIP("there is no LLVM");
+    FC_ASSERT_TRUE(mkdtemp(dir) != NULL);
+    const blockers b = block_turns(&f);
+    session s = {.dir = dir, .calls = 1};
+    FC_EXPECT_OK(run_session(&s, &f.e), &f.e);
+    FC_EXPECT_EQ_I64(s.quick, 1);
+    FC_EXPECT_EQ_I64(full(), 1);
+    let_go(b);
+    FC_EXPECT_OK(run_session(&s, &f.e), &f.e);
+    FC_EXPECT_EQ_U64(s.hits, 1);
+    fc_fixture_close(&f, NULL);
     snprintf(command, sizeof command, "rm -rf %s", dir);
     FC_EXPECT_EQ_I64(system(command), 0);
 }
