@@ -327,8 +327,10 @@ static fusec_status give_texts(fc_making *x, fc_compile_job *jobs, fc_str *texts
  * texts are there before that, for compilers may take one after the other. */
 static void compile_jobs(fc_making *x, fc_compile_job *jobs, fc_str *quick_texts, size_t njobs) {
     const fc_tier_order tiers = fc_tiers_for(x, njobs);
-    for (size_t j = 0; j < njobs && tiers != FC_ONE_TIER; j++)
+    for (size_t j = 0; j < njobs && tiers != FC_ONE_TIER; j++) {
         jobs[j].quick = quick_text(x, j, &quick_texts[j]);
+        if (jobs[j].quick) fc_log(x->c, 4, "%s", jobs[j].quick);
+    }
     for (size_t j = 0; j < njobs; j++) {
         const bool quick =
             tiers == FC_TIERS_BESIDE ? fc_tier_start(x, j, jobs[j].text) : tiers != FC_ONE_TIER;

@@ -605,20 +605,51 @@ FC_TEST(llvm_widths, deep_rows) {
     }
 }
 
-/* The chunks of var, by the code of a first call: whole ones, parts of one, and spans. */
+/* Chunks by the code of a first call: whole ones, parts of one, and spans. */
 FC_TEST(llvm_widths, chunks_joined_in_one_way) {
     static const char *const texts[] = {"var(x, axis=1)",
                                         "(mean(x, axis=1), std(x*x, axis=1), max(x, axis=1))",
-                                        "x - var(x, axis=1, keepdims=true)"};
+                                        "x - var(x, axis=1, keepdims=true)",
+                                        "x @ y",
+                                        "(sum(x*y, axis=1), max(x, axis=1), argmin(x, axis=1))",
+                                        "x - sum(x, axis=1, keepdims=true)",
+                                        "(sum(x), sum(x*x))"};
+    const fusec_dtype types[] = {FUSEC_F64, FUSEC_F32, FUSEC_BF16};
     const int64_t counts[] = {128, 1000, 2048, 2049, 5000, 140000};
     for (size_t i = 0; i < FC_COUNT(counts) * FC_COUNT(texts); i++) {
         width_check c = {.text = texts[i % FC_COUNT(texts)], .n = 1, .fill = width_plain};
         const int64_t count = counts[i / FC_COUNT(texts)];
-        c.in[0] =
-            (width_input){"x", i % 2 ? FUSEC_F32 : FUSEC_F64, 2, {count > 5000 ? 2 : 5, count}};
+        const fusec_dtype t = types[i % 5 % FC_COUNT(types)];
+        c.in[0] = (width_input){"x", t, 2, {count > 5000 ? 2 : 5, count}};
+        c.in[1] = (width_input){"y", t, 1, {count}};
+        if (strchr(c.text, 'y')) c.n = 2;
         c.quick = true;
         width_run_check(&c);
     }
+}
+
+/* Columns by the code of a first call: runs and parts of one, few columns and wide blocks. */
+FC_TEST(llvm_widths, columns_in_one_way) {
+    static const char *const texts[] = {"sum(x, axis=0)", "y @ x",
+                                        "(max(x, axis=0), mean(x*x, axis=0))",
+                                        "x - sum(x, axis=0, keepdims=true)"};
+    const fusec_dtype types[] = {FUSEC_F32, FUSEC_F64, FUSEC_BF16, FUSEC_I32};
+    const int64_t rows[] = {1, 16, 37, 300}, columns[] = {3, 8, 67, 130, 2100};
+    for (size_t i = 0; i < FC_COUNT(columns) * FC_COUNT(rows); i++) {
+        width_check c = {.text = texts[i * 7 % 5 % FC_COUNT(texts)], .fill = width_plain};
+        const fusec_dtype t = types[i % 7 % FC_COUNT(types)];
+        const int64_t n = rows[i % FC_COUNT(rows)];
+        if (strchr(c.text, 'y')) c.in[c.n++] = (width_input){"y", t, 1, {n}};
+        c.in[c.n++] = (width_input){"x", t, 2, {n, columns[i / FC_COUNT(rows)]}};
+        c.quick = true;
+        width_run_check(&c);
+    }
+}
+
+static void full_and_quick(width_check *c) {
+    width_run_check(c);
+    c->quick = true;
+    width_run_check(c);
 }
 
 /* Products: operands as they lie and across, from panels and from where they are, whole and low
@@ -642,14 +673,14 @@ FC_TEST(llvm_widths, products) {
         }
         if (strstr(c.text, "c.T")) c.n = 3;
         if (c.n == 3 && t == FUSEC_I8) c.text = "a @ b @ i64(c.T)";
-        width_run_check(&c);
+        full_and_quick(&c);
     }
     const int64_t rests[] = {9, 17, 33, 50, 57}; /* behind tiles of three vectors */
     for (size_t i = 0; i < FC_COUNT(rests); i++) {
         width_check c = {.text = "a @ b + 1", .n = 2, .fill = width_plain};
         c.in[0] = (width_input){"a", FUSEC_F32, 2, {3, 37}};
         c.in[1] = (width_input){"b", FUSEC_F32, 2, {37, rests[i]}};
-        width_run_check(&c);
+        full_and_quick(&c);
     }
     const int64_t low[][2] = {
         {800, 9}, {800, 5}, {100, 64}, {100, 32}}; /* rows after a tile of six */
@@ -658,6 +689,6 @@ FC_TEST(llvm_widths, products) {
         width_check c = {.text = "a @ b + 1", .n = 2, .fill = width_plain};
         c.in[0] = (width_input){"a", t, 2, {5, low[i][0]}};
         c.in[1] = (width_input){"b", t, 2, {low[i][0], low[i][1]}};
-        width_run_check(&c);
+        full_and_quick(&c);
     }
 }

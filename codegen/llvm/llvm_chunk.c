@@ -224,7 +224,7 @@ static const char **by_steps(fc_ll *f, const fc_ll_stage *st, const char *first,
     for (unsigned lane = 0; lane < FC_LANES; lane += f->V)
         fc_ll_spill_all(f, st, f->V, st->lanes, fc_ll_number(f, lane), start);
     step_vectors(f, st, first, n);
-    if (st->nslots == 1 && joins_quickly(f, st)) return join_whole(f, st);
+    if (st->nslots == 1 && joins_quickly(f, st) && !f->cls->llvm.brief) return join_whole(f, st);
     if (!may_be_whole || !has_numbers(f, st)) {
         put_numbers(f, st, n);
         return join_in_memory(f, st);

@@ -86,6 +86,18 @@ static void to_panel(const fc_ll_dot *d, const char *panel, const char *element,
     fc_ll_line(f, "store %s %s, ptr %s, align 2", half, v, fc_ll_dot_in_panel(d, panel, element));
 }
 
+/* Code that is long stands once. */
+static void copy(fc_ll_dot *d, unsigned operand, const char *from, const char *to,
+                 fc_ll_body body) {
+    enum { SHORT = 4 };
+    unsigned work = 0;
+    for (size_t v = 0; v < d->f->code.ins.len; v++) work += d->need[operand][v];
+    if (work > SHORT || d->f->cls->llvm.brief)
+        fc_ll_vectors_in_one(d->f, from, to, NULL, body, d);
+    else
+        fc_ll_vectors(d->f, from, to, 1, body, d);
+}
+
 static void copy_right(fc_ll *f, void *user) {
     const fc_ll_dot *d = user;
     fc_ll_forget(f);
@@ -145,7 +157,7 @@ static void right_row(fc_ll_dot *d, const char *k, const char *from, const char 
     fc_ll *f = d->f;
     f->element = fc_ll_dot_plus(f, d->b->k.lo, k);
     d->row = fc_ll_dot_times(f, k, d->p.width);
-    fc_ll_vectors(f, from, to, 1, copy_right, d);
+    copy(d, 1, from, to, copy_right);
     f->element = NULL;
 }
 
@@ -192,7 +204,7 @@ static void left_row(fc_ll_dot *d, const char *m, const char *i, const char *fro
     fc_ll_set_base(f, d->idx, d->n_axis);
     fc_ll_emit_rows(f, d->need[0]);
     d->row = fc_ll_dot_times(f, i, d->p.step);
-    fc_ll_vectors(f, from, to, 1, copy_left, d);
+    copy(d, 0, from, to, copy_left);
 }
 
 /* Where an operand lies across its vectors: V of its rows at a time. */
@@ -236,7 +248,7 @@ static void make_right(fc_ll_dot *d) {
     if (d->turned[1]) {
         by_tiles(d, false);
     } else {
-        f->ahead = FC_LOOP_NEXT_ROWS;
+        f->ahead = f->cls->llvm.brief ? FC_LOOP_NOT_AHEAD : FC_LOOP_NEXT_ROWS;
         right_row(d, fc_ll_for(f, &l, "0", d->kn), d->b->columns.lo, d->b->columns.hi);
         f->ahead = FC_LOOP_NOT_AHEAD;
         fc_ll_for_end(f, &l, "1");
@@ -289,19 +301,21 @@ static void any_tile(const fc_ll_dot *d, const fc_ll_dot_call *c) {
     fc_ll *f = d->f;
     fc_ll_if low;
     fc_ll_loop l;
-    if (d->p.height == FC_LL_LOW) {
-        call_tile(d, FC_LL_LOW, c);
+    const bool both = !f->cls->llvm.brief;
+    if (d->p.height == d->low) {
+        call_tile(d, d->low, c);
         return;
     }
-    fc_ll_if_begin(f, &low, fc_ll_ins(f, "icmp ule i64 %s, %u", c->rows, most_low(d)));
+    if (both) fc_ll_if_begin(f, &low, fc_ll_ins(f, "icmp ule i64 %s, %u", c->rows, most_low(d)));
     const char *r = fc_ll_for(f, &l, "0", c->rows), *held = fc_ll_dot_times(f, r, d->p.width);
     fc_ll_dot_call some = *c;
     some.a = fc_ll_dot_in_panel(d, c->a, fc_ll_bin(f, "mul", r, c->down));
     some.levels = fc_ll_dot_at(d, c->levels, held);
     some.to = fc_ll_dot_at(d, c->to, fc_ll_bin(f, "mul", r, c->step));
     some.rows = fc_ll_dot_minus(f, c->rows, r);
-    call_tile(d, FC_LL_LOW, &some);
-    fc_ll_for_end(f, &l, fc_ll_number(f, FC_LL_LOW));
+    call_tile(d, d->low, &some);
+    fc_ll_for_end(f, &l, fc_ll_number(f, d->low));
+    if (!both) return;
     fc_ll_if_else(f, &low);
     call_tile(d, d->p.height, c);
     fc_ll_if_end(f, &low);
@@ -523,6 +537,7 @@ void fc_ll_dot_begin(fc_ll *f) {
                      .pairs = f->cls->llvm.pairs,
                      .direct = f->cls->llvm.direct,
                      .bare = f->cls->llvm.bare,
+                     .low = f->cls->llvm.brief ? FC_LL_BRIEF_LOW : FC_LL_LOW,
                      .n_axis = f->cls->np - 1u,
                      .m_axis = f->cls->llvm.down_axis};
     d->p = fc_ll_tile_of(f->m, d->t, f->cls);
@@ -531,8 +546,8 @@ void fc_ll_dot_begin(fc_ll *f) {
     d->lanes = fc_ll_type(f, d->t, d->p.lanes);
     find_code(d);
     fc_ll_declare(f, "i64 @llvm.cttz.i64(i64, i1)");
-    fc_ll_dot_tile(d, FC_LL_LOW);
-    if (d->p.height != FC_LL_LOW) fc_ll_dot_tile(d, d->p.height);
+    fc_ll_dot_tile(d, d->low);
+    if (d->p.height != d->low && !f->cls->llvm.brief) fc_ll_dot_tile(d, d->p.height);
     const unsigned tile = d->p.height * d->p.width;
     if (!d->bare)
         d->tile = fc_ll_dot_at(d, fc_ll_array(f, d->t, tile + 2 * f->V), fc_ll_number(f, f->V));

@@ -12,6 +12,7 @@ typedef struct fc_ll_dot {
     bool direct, bare, pairs;
     const char *type, *lanes; /* of an element; of a register */
     unsigned vectors;         /* of a row of a tile */
+    unsigned low;             /* rows of low tiles; in brief code there are no others */
     fc_val value[2];
     uint8_t *need[2];    /* code of the left and of the right operand */
     uint32_t operand[2]; /* direct: their accesses */

@@ -89,7 +89,7 @@ static const char *clamped(const fc_ll_dot *d, unsigned r) {
 /* direct: pointers that go along k, of every third row where all rows are there: the others have
  * addresses with the distance of rows. */
 static unsigned pointers(const fc_ll_dot *d, unsigned height) {
-    return !d->direct ? 0 : height == FC_LL_LOW ? height : (height + 2) / 3;
+    return !d->direct ? 0 : height == d->low ? height : (height + 2) / 3;
 }
 
 static const char *left_at(const fc_ll_dot *d, unsigned height, unsigned r, const char *k,
@@ -98,13 +98,13 @@ static const char *left_at(const fc_ll_dot *d, unsigned height, unsigned r, cons
     if (!d->direct)
         return fc_ll_dot_in_panel(d, fc_ll_dot_in_panel(d, "%a", k),
                                   fc_ll_number(f, r * d->p.step));
-    if (height == FC_LL_LOW) return pointer[r];
+    if (height == d->low) return pointer[r];
     return r % 3 ? fc_ll_dot_at(d, pointer[r / 3], r % 3 == 1 ? "%down" : "%down2")
                  : pointer[r / 3];
 }
 
 static const char *first_of(const fc_ll_dot *d, unsigned height, unsigned i) {
-    if (height != FC_LL_LOW) return fc_ll_dot_times(d->f, "%down", 3 * i);
+    if (height != d->low) return fc_ll_dot_times(d->f, "%down", 3 * i);
     return fc_ll_bin(d->f, "mul", "%down", clamped(d, i));
 }
 

@@ -300,7 +300,8 @@ static void columns(fc_ll *f) {
 static bool writes_out(const fc_ll *f, const fc_ll_stage *st) {
     const bool light = st->nslots == 1 && fc_ll_is_light(f->k) && fc_ll_steps(f, st) <= 6;
     const unsigned register_lanes = fc_ll_widest(f->m);
-    if (!light || f->cls->nr != 1 || f->k->schedule != FC_SCHED_OUTER) return false;
+    if (!light || f->cls->nr != 1 || f->k->schedule != FC_SCHED_OUTER || f->cls->llvm.brief)
+        return false;
     return !f->cls->llvm.few || f->V < register_lanes ||
            (f->V == register_lanes && f->m->far_cache);
 }
@@ -434,7 +435,10 @@ static void finish_tile(fc_ll *f, unsigned down, unsigned across, unsigned count
         return;
     }
     loop(f, FC_LOOP_SERIAL, down, down + 1, 1);
-    vectors(f, across, f->m->vector_bytes >= 64 ? FC_LOOP_MASKED : FC_LOOP_PLAIN, count);
+    if (f->m->vector_bytes >= 64)
+        vectors(f, across, FC_LOOP_MASKED, count);
+    else
+        vectors(f, across, FC_LOOP_ALIGNED, 1);
     leaf(f, f->cls->llvm.split ? FC_LEAF_PUT : FC_LEAF_FINISH, 0);
     if (!f->cls->llvm.split) results(f);
 }

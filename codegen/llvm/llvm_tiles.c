@@ -62,10 +62,9 @@ static const char *tile_row(fc_ll *f, unsigned i) {
     return at_byte(f, "%tile", fc_ll_number(f, i), "%step");
 }
 
-/* The code of a tile's way is long: it stands in an internal function, once for each dtype. */
-static void define_move(fc_ll *f, const char *name, fusec_dtype t, bool out) {
+/* Vector by vector, transposed in registers. */
+static void by_registers(fc_ll *f, fusec_dtype t, bool out) {
     const char *type = fc_ll_stored(f, t, f->V), **v = fc_ll_names(f, f->V);
-    fc_ll_aside_begin(f);
     fc_ll_set_mask(f, "%n");
     for (unsigned i = 0; i < f->V; i++) {
         const char *at = out ? tile_row(f, i) : memory_row(f, i);
@@ -78,6 +77,31 @@ static void define_move(fc_ll *f, const char *name, fusec_dtype t, bool out) {
     for (unsigned i = 0; i < f->V; i++)
         fc_ll_write(f, t, f->V, out ? memory_row(f, i) : tile_row(f, i), false,
                     out ? f->mask : NULL, v[i]);
+}
+
+/* In brief code one after the other; elements beyond the last one are the last one. */
+static void by_elements(fc_ll *f, fusec_dtype t) {
+    const char *type = fc_ll_stored(f, t, 1), *V = fc_ll_fmt(f, "%u", f->V);
+    const char *bytes = fc_ll_fmt(f, "%u", fc_dtypes[t].bytes);
+    fc_ll_loop lanes, elements;
+    const char *lane = fc_ll_for(f, &lanes, "0", V);
+    const char *row = at_byte(f, "%memory", fc_ll_min(f, lane, "%last"), "%stride");
+    const char *to = at_byte(f, "%tile", lane, bytes);
+    const char *e = fc_ll_for(f, &elements, "0", V);
+    const char *there = fc_ll_min(f, e, fc_ll_bin(f, "sub", "%n", "1"));
+    const char *v = fc_ll_ins(f, "load %s, ptr %s, align 1", type, at_byte(f, row, there, bytes));
+    fc_ll_line(f, "store %s %s, ptr %s, align 1", type, v, at_byte(f, to, e, "%step"));
+    fc_ll_for_end(f, &elements, "1");
+    fc_ll_for_end(f, &lanes, "1");
+}
+
+/* The code of a tile's way is long: it stands in an internal function, once for each dtype. */
+static void define_move(fc_ll *f, const char *name, fusec_dtype t, bool out) {
+    fc_ll_aside_begin(f);
+    if (f->cls->llvm.brief && !out)
+        by_elements(f, t);
+    else
+        by_registers(f, t, out);
     fc_ll_line(f, "ret void");
     fc_ll_aside_end(f, fc_ll_fmt(f,
                                  "void @%s(ptr %%memory, i64 %%stride, i64 %%last, i64 %%n, ptr "

@@ -132,17 +132,14 @@ static bool is_sooner_by_row(const fc_machine *m, const fc_kernel *k, const fc_l
            l->units <= (int64_t)BLOCKS * m->threads && (cls->llvm.tiles || !fc_ll_is_light(k));
 }
 
-/* Whether accumulators count their elements, as those of var do. */
-static bool counts_elements(const fc_kernel *k) {
-    for (size_t i = 0; i < k->reductions.len; i++)
-        if (fc_red_counts(&k->reductions.at[i])) return true;
-    return false;
-}
-
 bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, fc_class *cls) {
     const uint8_t one = (uint8_t)fc_ll_widest(m);
     if (k->schedule == FC_SCHED_MAP && cls->vector > one) {
         cls->vector = one;
+        return true;
+    }
+    if (k->schedule == FC_SCHED_DOT || k->schedule == FC_SCHED_OUTER) {
+        cls->llvm.brief = true;
         return true;
     }
     if (k->schedule != FC_SCHED_INNER) return false;
@@ -154,7 +151,7 @@ bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, 
         cls->wide = true; /* what is narrow looked at the other axis */
         return true;
     }
-    cls->llvm.brief = !cls->llvm.narrow && counts_elements(k);
+    cls->llvm.brief = !cls->llvm.narrow;
     return cls->llvm.brief;
 }
 
