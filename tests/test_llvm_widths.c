@@ -628,24 +628,6 @@ FC_TEST(llvm_widths, chunks_joined_in_one_way) {
     }
 }
 
-/* Columns by the code of a first call: runs and parts of one, few columns and wide blocks. */
-FC_TEST(llvm_widths, columns_in_one_way) {
-    static const char *const texts[] = {"sum(x, axis=0)", "y @ x",
-                                        "(max(x, axis=0), mean(x*x, axis=0))",
-                                        "x - sum(x, axis=0, keepdims=true)"};
-    const fusec_dtype types[] = {FUSEC_F32, FUSEC_F64, FUSEC_BF16, FUSEC_I32};
-    const int64_t rows[] = {1, 16, 37, 300}, columns[] = {3, 8, 67, 130, 2100};
-    for (size_t i = 0; i < FC_COUNT(columns) * FC_COUNT(rows); i++) {
-        width_check c = {.text = texts[i * 7 % 5 % FC_COUNT(texts)], .fill = width_plain};
-        const fusec_dtype t = types[i % 7 % FC_COUNT(types)];
-        const int64_t n = rows[i % FC_COUNT(rows)];
-        if (strchr(c.text, 'y')) c.in[c.n++] = (width_input){"y", t, 1, {n}};
-        c.in[c.n++] = (width_input){"x", t, 2, {n, columns[i / FC_COUNT(rows)]}};
-        c.quick = true;
-        width_run_check(&c);
-    }
-}
-
 static void full_and_quick(width_check *c) {
     width_run_check(c);
     c->quick = true;

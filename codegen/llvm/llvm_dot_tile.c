@@ -131,8 +131,7 @@ static void chain(const fc_ll_dot *d, unsigned height, const char *const *mask, 
     if (asks) init[first - 1] = fc_ll_ins(f, "getelementptr i8, ptr %%a, i64 %%ahead_a");
     for (unsigned i = 0; i < m; i++)
         init[2 + i] = fc_ll_ins(f, "freeze ptr %s", fc_ll_dot_at(d, "%a", first_of(d, height, i)));
-    fc_ll_loop_begin(f, &l, n, types, init);
-    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %%n", l.carry[0]));
+    fc_ll_repeat_begin(f, &l, n, types, init);
     const char *b = d->direct
                         ? l.carry[1]
                         : fc_ll_dot_in_panel(d, "%b", fc_ll_dot_times(f, l.carry[0], d->p.width));
@@ -157,7 +156,7 @@ static void chain(const fc_ll_dot *d, unsigned height, const char *const *mask, 
         for (unsigned v = 0; v < d->vectors; v++, i++)
             next[i] = step(d, left, right[v], l.carry[i]);
     }
-    fc_ll_loop_end(f, &l, next);
+    fc_ll_repeat_end(f, &l, next, fc_ll_ins(f, "icmp ult i64 %s, %%n", next[0]));
     memcpy(acc, l.carry + first, d->vectors * height * sizeof *acc);
 }
 

@@ -300,8 +300,7 @@ static void columns(fc_ll *f) {
 static bool writes_out(const fc_ll *f, const fc_ll_stage *st) {
     const bool light = st->nslots == 1 && fc_ll_is_light(f->k) && fc_ll_steps(f, st) <= 6;
     const unsigned register_lanes = fc_ll_widest(f->m);
-    if (!light || f->cls->nr != 1 || f->k->schedule != FC_SCHED_OUTER || f->cls->llvm.brief)
-        return false;
+    if (!light || f->cls->nr != 1 || f->k->schedule != FC_SCHED_OUTER) return false;
     return !f->cls->llvm.few || f->V < register_lanes ||
            (f->V == register_lanes && f->m->far_cache);
 }

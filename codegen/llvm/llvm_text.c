@@ -353,8 +353,8 @@ void fc_ll_goto(fc_ll *f, const char *label) {
     fc_ll_line(f, "br label %%%s", label);
 }
 
-void fc_ll_loop_begin(fc_ll *f, fc_ll_loop *l, unsigned n, const char *const *types,
-                      const char *const *init) {
+static void begin_loop(fc_ll *f, fc_ll_loop *l, unsigned n, const char *const *types,
+                       const char *const *init, const char *latch) {
     l->id = f->next++;
     l->n = n;
     l->carry = fc_ll_names(f, n);
@@ -363,8 +363,13 @@ void fc_ll_loop_begin(fc_ll *f, fc_ll_loop *l, unsigned n, const char *const *ty
     fc_ll_goto(f, fc_ll_fmt(f, "L%u", l->id));
     fc_ll_label(f, fc_ll_fmt(f, "L%u", l->id));
     for (unsigned i = 0; i < n; i++)
-        l->carry[i] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %%n%u.%u, %%L%u.latch ]", types[i],
-                                init[i], before, l->id, i, l->id);
+        l->carry[i] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %%n%u.%u, %%L%u%s ]", types[i], init[i],
+                                before, l->id, i, l->id, latch);
+}
+
+void fc_ll_loop_begin(fc_ll *f, fc_ll_loop *l, unsigned n, const char *const *types,
+                      const char *const *init) {
+    begin_loop(f, l, n, types, init, ".latch");
 }
 
 void fc_ll_loop_test(fc_ll *f, fc_ll_loop *l, const char *cond) {
@@ -374,14 +379,30 @@ void fc_ll_loop_test(fc_ll *f, fc_ll_loop *l, const char *cond) {
 
 /* The header's phis name their next values before these exist; a bitcast to the same type gives
  * them that name and no code. */
-void fc_ll_loop_end(fc_ll *f, fc_ll_loop *l, const char *const *next) {
-    fc_ll_goto(f, fc_ll_fmt(f, "L%u.latch", l->id));
-    fc_ll_label(f, fc_ll_fmt(f, "L%u.latch", l->id));
+static void name_next(fc_ll *f, const fc_ll_loop *l, const char *const *next) {
     for (unsigned i = 0; i < l->n; i++)
         fc_ll_line(f, "%%n%u.%u = bitcast %s %s to %s", l->id, i, l->types[i], next[i],
                    l->types[i]);
+}
+
+void fc_ll_loop_end(fc_ll *f, fc_ll_loop *l, const char *const *next) {
+    fc_ll_goto(f, fc_ll_fmt(f, "L%u.latch", l->id));
+    fc_ll_label(f, fc_ll_fmt(f, "L%u.latch", l->id));
+    name_next(f, l, next);
     fc_ll_goto(f, fc_ll_fmt(f, "L%u", l->id));
     fc_ll_label(f, fc_ll_fmt(f, "L%u.end", l->id));
+}
+
+void fc_ll_repeat_begin(fc_ll *f, fc_ll_loop *l, unsigned n, const char *const *types,
+                        const char *const *init) {
+    begin_loop(f, l, n, types, init, "");
+}
+
+void fc_ll_repeat_end(fc_ll *f, fc_ll_loop *l, const char *const *next, const char *cond) {
+    name_next(f, l, next);
+    fc_ll_line(f, "br i1 %s, label %%L%u, label %%L%u.end", cond, l->id, l->id);
+    fc_ll_label(f, fc_ll_fmt(f, "L%u.end", l->id));
+    for (unsigned i = 0; i < l->n; i++) l->carry[i] = fc_ll_fmt(f, "%%n%u.%u", l->id, i);
 }
 
 static const char *const one_i64[] = {"i64"};

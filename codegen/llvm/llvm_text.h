@@ -280,6 +280,12 @@ void fc_ll_loop_begin(fc_ll *f, fc_ll_loop *l, unsigned n, const char *const *ty
                       const char *const *init);
 void fc_ll_loop_test(fc_ll *f, fc_ll_loop *l, const char *cond);
 void fc_ll_loop_end(fc_ll *f, fc_ll_loop *l, const char *const *next);
+/* A loop of one block, which is done once at least: while the condition, of the next values, holds.
+ * Afterwards `carry` is what there is then. Without optimisation a value that is carried waits in
+ * memory once in a turn, and not at each of the blocks of the loop above. */
+void fc_ll_repeat_begin(fc_ll *f, fc_ll_loop *l, unsigned n, const char *const *types,
+                        const char *const *init);
+void fc_ll_repeat_end(fc_ll *f, fc_ll_loop *l, const char *const *next, const char *cond);
 /* for (i = from; i < to; i += step) without carried values; gives i. */
 const char *fc_ll_for(fc_ll *f, fc_ll_loop *l, const char *from, const char *to);
 void fc_ll_for_end(fc_ll *f, fc_ll_loop *l, const char *step);

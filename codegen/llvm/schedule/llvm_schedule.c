@@ -138,7 +138,7 @@ bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, 
         cls->vector = one;
         return true;
     }
-    if (k->schedule == FC_SCHED_DOT || k->schedule == FC_SCHED_OUTER) {
+    if (cls->llvm.panels || cls->llvm.direct) {
         cls->llvm.brief = true;
         return true;
     }

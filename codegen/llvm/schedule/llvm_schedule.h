@@ -28,8 +28,8 @@ void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest 
 /* ---- fc_target ---------------------------------------------------------------------------- */
 
 /* fc_target.quicker: a map with one register for a vector instead of several; rows that would lie
- * side by side one after the other; chunks taken and joined in one way, runs by a loop; contractions
- * by the lowest tiles. */
+ * side by side one after the other; chunks taken and joined in one way; contractions by the lowest
+ * tiles. */
 bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, fc_class *cls);
 fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                             uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
