@@ -112,7 +112,8 @@ enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
     SPEED(ahead) /* loads come from beyond the cache: what is needed next is prefetched */         \
     X(panels)    /* dot, in tiles (llvm_dot.c): operands are copied to panels */                   \
     X(direct)    /* dot, in tiles: they are read where they are; vectors of a row of a tile, */    \
-    X(direct_rows) /* and its rows */                                                              \
+    X(direct_rows)  /* and its rows */                                                             \
+    X(direct_parts) /* direct: a unit has so many rows as the launch says */                       \
     X(down_axis)   /* dot, in tiles: the axis of the rows */                                       \
     X(bare)        /* dot, in tiles: the sums are the result, as they are */                       \
     X(low)         /* dot, in panels: of the sums the lower 32 bits are needed, and i32 does */    \

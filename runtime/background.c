@@ -27,7 +27,7 @@ struct fc_background {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t one_ended = PTHREAD_COND_INITIALIZER;
 static fc_background *all;
-static int running, undone; /* threads; compilations */
+static int running, most, undone; /* threads, at a time; compilations */
 
 /* ---- one compilation ------------------------------------------------------------------------- */
 
@@ -63,11 +63,9 @@ static void *run(void *user) {
 }
 
 /* Those that wait, in order, as far as there are processors besides the caller's. With the lock
- * held. What gets no thread waits for the next
- * that ends, or for who wants it. */
+ * held. What gets no thread waits for the next that ends, or for who wants it. */
 static void start_others(void) {
     enum { STACK = 8 << 20 }; /* compilers recurse */
-    const int cpus = fc_usable_cpus(), most = cpus > 2 ? cpus - 1 : 1;
     for (fc_background *b = all; b && running < most; b = b->next) {
         if (b->begun) continue;
         if (!fc_thread_start(&b->thread, STACK, run, b)) return;
@@ -126,6 +124,8 @@ static void at_the_end(void) {
 static bool prepared;
 
 static void prepare(void) {
+    const int cpus = fc_usable_cpus();
+    most = cpus > 2 ? cpus - 1 : 1;
     prepared = !pthread_atfork(wait_for_all, in_parent, in_child);
 }
 

@@ -664,6 +664,15 @@ FC_TEST(llvm_widths, products) {
         c.in[1] = (width_input){"b", FUSEC_F32, 2, {37, rests[i]}};
         full_and_quick(&c);
     }
+    const int64_t parts[][3] = {{601, 64, 60},
+                                {100, 70, 130}}; /* in place, several units of rows */
+    for (size_t i = 0; i < 2 * FC_COUNT(parts); i++) {
+        const int64_t *s = parts[i / 2];
+        width_check c = {.text = i % 2 ? "a @ b + 1" : "a @ b", .n = 2, .fill = width_plain};
+        c.in[0] = (width_input){"a", FUSEC_F32, 2, {s[0], s[2]}};
+        c.in[1] = (width_input){"b", FUSEC_F32, 2, {s[2], s[1]}};
+        full_and_quick(&c);
+    }
     const int64_t low[][2] = {
         {800, 9}, {800, 5}, {100, 64}, {100, 32}}; /* rows after a tile of six */
     for (size_t i = 0; i < FC_COUNT(low); i++) {

@@ -457,6 +457,8 @@ static void contraction(fc_ll *f) {
         over_elements(f, FC_LOOP_SERIAL, FC_DOT_CHUNK);
         leaf(f, FC_LEAF_FILL, 1);
         leaf(f, FC_LEAF_FILL, 0);
+    } else if (f->cls->llvm.direct_parts) {
+        task(f, down, down + 1, FC_STEP_ROWS);
     }
     loop(f, FC_LOOP_SERIAL, across, across + 1, p.width);
     loop(f, FC_LOOP_SERIAL, down, down + 1, p.height);

@@ -8,6 +8,7 @@ enum {
     NEAR = 2 << 20,          /* bytes of the second-level cache, if nobody knows */
     AHEAD_BYTES = 16 << 10,  /* of a matrix and its product: the next one is asked for */
     DIRECT_BYTES = 32 << 10, /* of a matrix that is read where it is */
+    DIRECT_MOST = 256 << 10, /* the same in parts */
     TASKS = 3,               /* for each thread at least, if there are tiles enough */
     TASK_STEPS = 1 << 20,    /* fma of a task at least */
     FEW = 1 << 14,           /* results that are split along k first */
@@ -75,26 +76,38 @@ static void choose_tile(const fc_machine *m, const fc_nest *n, int64_t rows, uns
         }
 }
 
-/* Few results, of operands that the first-level cache holds next to them, are made from where the
- * operands are: the tile is as high as leaves the fewest rows idle. */
+/* Whether matrices of so many bytes are read where they are. Where registers have 32 bytes, those
+ * that half of the second-level cache holds: that was measured there. What is copied would have to
+ * be read again for it to pay, so the left one may be larger if there is one tile of columns. */
+static bool are_direct(const fc_machine *m, int64_t left, int64_t right, bool one_tile) {
+    const int64_t half = near_of(m) / 2 < DIRECT_MOST ? near_of(m) / 2 : DIRECT_MOST;
+    const int64_t most = m->vector_bytes < 64 && half > DIRECT_BYTES ? half : DIRECT_BYTES;
+    return right <= most && (left <= most || (one_tile && most > DIRECT_BYTES));
+}
+
+/* Few results, of operands that a near cache holds, are made from where the operands are: the tile
+ * is as high as leaves the fewest rows idle. Larger ones are done in parts, by several threads. */
 static void choose_direct(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                           const fc_dot_axes *of, fc_class *cls) {
     const fusec_dtype t = (fusec_dtype)k->reductions.at[0].dtype;
     const int64_t rows = n->extent[of->down], columns = n->extent[n->np - 1];
+    const int64_t bytes = fc_dtypes[t].bytes, left_bytes = rows * n->count * bytes,
+                  right_bytes = columns * n->count * bytes;
     const fc_ll_panels p = fc_ll_panels_of(m, t);
     uint32_t left, right;
     fc_val value[2];
     fc_red_values(&k->reductions.at[0], NULL, value);
     if (m->vector_bytes < 32 || !is_plain(k, value[0], &left) || !is_plain(k, value[1], &right) ||
         n->stride[(size_t)right * (n->np + n->nr) + n->np - 1] != 1 ||
-        columns * n->count * fc_dtypes[t].bytes > DIRECT_BYTES ||
-        rows * n->count * fc_dtypes[t].bytes > DIRECT_BYTES ||
+        !are_direct(m, left_bytes, right_bytes, columns <= p.width) ||
         n->count > (int64_t)FC_DOT_CHUNK << FC_LL_DIRECT_LEVELS)
         return;
     choose_tile(m, n, rows, p.lanes, cls);
+    cls->llvm.direct_parts = left_bytes > DIRECT_BYTES || right_bytes > DIRECT_BYTES;
     const int64_t each = rows * n->count + n->count * columns + rows * columns;
-    cls->llvm.ahead = each * fc_dtypes[t].bytes >= AHEAD_BYTES && n->rows > rows * columns &&
-                      n->rows / (rows * columns) * each * fc_dtypes[t].bytes > near_of(m) / 2;
+    cls->llvm.ahead = !cls->llvm.direct_parts && each * bytes >= AHEAD_BYTES &&
+                      n->rows > rows * columns &&
+                      n->rows / (rows * columns) * each * bytes > near_of(m) / 2;
 }
 
 fusec_status fc_ll_choose_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
@@ -141,6 +154,23 @@ static unsigned span_of(const fc_nest *n, int64_t rows, int64_t columns, int64_t
     return long_enough && rows * columns <= (rows + columns) * span / 8 ? doubled : 0;
 }
 
+/* A unit is a matrix, or a part of its rows. */
+static void launch_direct(const fc_machine *m, const fc_nest *n, int64_t rows, int64_t columns,
+                          const fc_class *cls, fc_launch *l) {
+    const int64_t others = n->rows / rows / columns, height = cls->llvm.direct_rows;
+    int64_t high = fc_ceil_div(rows, height) * height;
+    while (cls->llvm.direct_parts && m->threads > 1 && high > height &&
+           others * fc_ceil_div(rows, high) < TASKS * m->threads &&
+           high * columns * n->count > 2 * TASK_STEPS)
+        high = fc_ceil_div(high / 2, height) * height;
+    const int64_t steps = fc_ll_at_least_one((high < rows ? high : rows) * columns * n->count);
+    l->units = others * fc_ceil_div(rows, high);
+    l->unit = fc_ll_at_least_one(TASK_STEPS / steps);
+    l->tasks = fc_ceil_div(l->units, l->unit);
+    l->brief = (double)l->units * (double)steps < 3 * TASK_STEPS;
+    if (cls->llvm.direct_parts) l->span = high;
+}
+
 void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                          fc_launch *l) {
     const fusec_dtype t = fc_ll_dot_type(k, cls);
@@ -148,11 +178,7 @@ void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest 
     const int64_t rows = n->extent[cls->llvm.down_axis], columns = n->extent[n->np - 1];
     const int64_t others = n->rows / rows / columns, slots = m->threads + 1;
     if (cls->llvm.direct) {
-        const int64_t steps = fc_ll_at_least_one(rows * columns * n->count);
-        l->units = others;
-        l->unit = fc_ll_at_least_one(TASK_STEPS / steps);
-        l->tasks = fc_ceil_div(l->units, l->unit);
-        l->brief = (double)l->units * (double)steps < 3 * TASK_STEPS;
+        launch_direct(m, n, rows, columns, cls, l);
         return;
     }
     const int64_t chunk = FC_DOT_CHUNK * (int64_t)fc_dtypes[t].bytes;
