@@ -81,8 +81,8 @@ static void by_registers(fc_ll *f, fusec_dtype t, bool out) {
 
 /* In brief code one after the other; elements beyond the last one are the last one. */
 static void by_elements(fc_ll *f, fusec_dtype t) {
-    const char *type = fc_ll_stored(f, t, 1), *V = fc_ll_fmt(f, "%u", f->V);
-    const char *bytes = fc_ll_fmt(f, "%u", fc_dtypes[t].bytes);
+    const char *type = fc_ll_stored(f, t, 1), *V = fc_ll_number(f, f->V);
+    const char *bytes = fc_ll_number(f, fc_dtypes[t].bytes);
     fc_ll_loop lanes, elements;
     const char *lane = fc_ll_for(f, &lanes, "0", V);
     const char *row = at_byte(f, "%memory", fc_ll_min(f, lane, "%last"), "%stride");
