@@ -357,15 +357,22 @@ static fusec_status check_order(verifier *v, unsigned phase) {
     return FUSEC_OK;
 }
 
-/* In a turn, when the stage has taken its elements; at the end, when it is finished. */
+/* Of accumulators of later stages, or of the product behind: in a turn, when the stage has taken
+ * its elements; at the end, when it is finished. */
 static fusec_status rescale(verifier *v, const fc_loop *n) {
     const uint32_t stage = UINT32_C(1) << n->phase;
+    const bool behind = v->k->schedule == FC_SCHED_DOT && v->p > v->part;
+    part *of = behind ? v->p - 1 : v->p;
     if (!goes_once(v)) BAD("results that change, in a walk that does not go once");
-    if (v->p->finished & stage)
-        v->p->owed &= ~stage;
-    else
-        v->p->so_far |= stage;
-    return v->p->finished & stage ? FUSEC_OK : needs(v, n->phase);
+    if (of->finished & stage) {
+        of->owed &= ~stage;
+    } else if (!behind) {
+        FC_TRY(needs(v, n->phase));
+        of->so_far |= stage;
+    } else if (!(of->so_far & stage)) {
+        BAD("results of a stage that has none so far");
+    }
+    return FUSEC_OK;
 }
 
 static fusec_status store(verifier *v, const fc_loop *n) {
@@ -535,7 +542,7 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
     if (!of_tile && !has_place(v, 0, v->cls->np - of_map - (of_map && joined)))
         BAD("code where no row is");
     const bool first = n->kind == FC_LEAF_START || n->kind == FC_LEAF_SCANNED ||
-                       (n->kind == FC_LEAF_GET && v->in_role);
+                       n->kind == FC_LEAF_RESCALE || (n->kind == FC_LEAF_GET && v->in_role);
     FC_TRY(check_order(v, first ? 0 : n->phase));
     switch (n->kind) {
     case FC_LEAF_ROW: return is_across(v) ? FUSEC_OK : once_a_row(v);

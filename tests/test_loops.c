@@ -36,6 +36,8 @@ static void read_option(fc_loop *n, const char *word, const char *next) {
     const unsigned ahead = find(word, aheads, FC_COUNT(aheads));
     if (!strcmp(word, "by"))
         n->step = read_step(next);
+    else if (!strcmp(word, "over"))
+        n->over = (uint8_t)find(next, kinds, FC_COUNT(kinds));
     else if (!strcmp(word, "of"))
         n->part = (uint8_t)strtoul(next, NULL, 10);
     else if (word[0] == 'x')
@@ -50,9 +52,9 @@ static void read_option(fc_loop *n, const char *word, const char *next) {
 }
 
 static void read_line(fc_loops *l, char *line) {
-    char *word[8] = {NULL}, *rest = line;
+    char *word[10] = {NULL}, *rest = line;
     unsigned n = 0;
-    while (n < 7 && (word[n] = strtok_r(n ? NULL : line, " ", &rest))) n++;
+    while (n < 9 && (word[n] = strtok_r(n ? NULL : line, " ", &rest))) n++;
     const unsigned kind = find(word[0], kinds, FC_COUNT(kinds));
     FC_ASSERT_TRUE(kind < FC_COUNT(kinds) && n > 1);
     const char *dash = strchr(word[1], '-');
@@ -170,8 +172,48 @@ static const char parts[] = "grid 0 by span\n"
                             "        store elements of 1\n"
                             "    shift 1\n";
 
+/* Sums of rows that another kernel reduces, a tile at a time, where no mask hides it. */
+static const char walk[] = "grid 0\n"
+                           "  row 0 of 1\n"
+                           "  start 0 of 1\n"
+                           "  serial 1 by 128 carry 0 of 1\n"
+                           "    if 1 hidden of 1\n"
+                           "      lanes 0 of 1\n"
+                           "    if 1 rest of 1\n"
+                           "      serial 2 by 16 carry 0\n"
+                           "        lanes 0\n"
+                           "      finish 0\n"
+                           "      row results\n"
+                           "      store results\n"
+                           "      lane 1 x128\n"
+                           "        point 0 of 1\n"
+                           "        step 0 of 1\n"
+                           "  join 0 over lane of 1\n"
+                           "  finish 0 of 1\n"
+                           "  row results of 1\n"
+                           "  store results of 1\n";
+
+/* A softmax that goes once. */
+static const char once[] = "grid 0\n"
+                           "  start 0\n"
+                           "  start 1\n"
+                           "  serial 1 by 128\n"
+                           "    lane 1 x128\n"
+                           "      point 0\n"
+                           "      step 0\n"
+                           "    join 0 over lane\n"
+                           "    rescale 0\n"
+                           "    lane 1 x128\n"
+                           "      point 1\n"
+                           "      step 1\n"
+                           "      point elements\n"
+                           "      store elements\n"
+                           "  join 1 over lane\n"
+                           "  finish 1\n"
+                           "  rescale 1\n";
+
 FC_TEST(loops, print_is_read_back) {
-    static const char *const texts[] = {sums, columns, map, tiles, ring, parts};
+    static const char *const texts[] = {sums, columns, map, tiles, ring, parts, walk, once};
     for (size_t i = 0; i < FC_COUNT(texts); i++) {
         fc_loops l;
         fc_str text;
@@ -290,6 +332,25 @@ static const broken rules[] = {
     {"map_affine", parts, "    shift 1", "    shift 0", "nothing in stage buffer 0 moves on"},
     {"map_affine", parts, "  serial 0 by 4 early", "  serial 0 by 5 early",
      "a stage buffer of another size"},
+    /* parts with axes of their own */
+    {"square_error_rows", walk, NULL, NULL, NULL},
+    {"square_error_rows", walk, "      store results", NULL,
+     "code that reads stage buffer 1 before it is filled"},
+    {"square_error_rows", walk, "      lanes 0 of 1", "      row 0 of 1",
+     "cases that leave other accumulators"},
+    {"square_error_rows", walk, "      serial 2 by 16 carry 0", "      serial 3 by 16 carry 0",
+     "there are no axes 3 to 4"},
+    {"square_error_rows", walk, "  row 0 of 1", "  step 0 of 1",
+     "code of a point where no element is"},
+    {"square_error_rows", walk, "  join 0 over lane of 1",
+     "  lane 1 x128\n    point 0 of 1\n  join 0 over lane of 1",
+     "code that reads stage buffer 1 before it is filled"},
+    /* what changes as a walk goes on */
+    {"softmax", once, NULL, NULL, NULL},
+    {"softmax", once, "    rescale 0", NULL, "a phase before the results that it needs"},
+    {"softmax", once, "  rescale 1", NULL, "elements that wait for a stage"},
+    {"softmax", once, "  finish 1", "  if 1 shown of 1\n    row 1\n  finish 1",
+     "there is no kernel 1"},
 };
 
 /* What the first part reads by itself, and what it passes on. */
@@ -298,6 +359,18 @@ static void two_parts(fc_loops *l) {
     fc_loops_buffer(
         l, (fc_stage_buffer){
                .set = 1, .space = FC_SPACE_REGISTERS, .passed = true, .elements = 6, .around = 2});
+}
+
+/* What the first part passes on along the columns, while it sums along an axis of its own. */
+static void two_axes(const broken *b, fc_loops *l) {
+    static const uint32_t axes[2][FC_MAX_AXES] = {{0, 2}, {0, 1}}, own[2][FC_MAX_AXES] = {{0, 1}};
+    l->axis = b->form == walk ? axes : b->form == once ? own : NULL;
+    if (b->form == walk)
+        fc_loops_buffer(l, (fc_stage_buffer){.set = 1,
+                                             .space = FC_SPACE_REGISTERS,
+                                             .passed = true,
+                                             .along = 1,
+                                             .elements = 128});
 }
 
 static void change(const broken *b, fc_str *text) {
@@ -324,8 +397,10 @@ static fusec_status verify(const char *sample, fc_loops *l, fc_error *e) {
         s = fc_class_of(&run.nest, grid ? FC_TARGET_CUDA : FC_TARGET_LLVM, &run.arena, &cls, e);
     if (s == FUSEC_OK && run.kernel.schedule == FC_SCHED_DOT) cls.llvm.panels = true;
     const fc_kernel *k[2] = {&run.kernel, &run.kernel};
+    if (l->axis) cls.cuda.flash_mask = cls.cuda.flash_once = 1;
     const fc_class both[2] = {cls, cls};
-    if (s == FUSEC_OK) s = fc_loops_verify_parts(l, k, both, l->buffer.len == 2 ? 2 : 1, e);
+    const bool two = l->buffer.len == 2 || (l->axis && l->buffer.len);
+    if (s == FUSEC_OK) s = fc_loops_verify_parts(l, k, both, two ? 2 : 1, e);
     fc_sample_close(&run);
     return s;
 }
@@ -339,6 +414,7 @@ static void run_rule(void *arg) {
     change(b, &text);
     read_form(text.data, &l);
     if (b->form == parts) two_parts(&l);
+    two_axes(b, &l);
     const fusec_status s = verify(b->sample, &l, &e);
     FC_TRACE("%s\n%s", text.data, b->message ? b->message : "");
     FC_EXPECT_EQ_I64(s, b->message ? FUSEC_INTERNAL : FUSEC_OK);
