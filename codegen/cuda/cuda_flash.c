@@ -3,19 +3,12 @@
  * first, in one launch (wgmma, sm_90).
  *
  * In: joined kernels of the form of cuda_flash_facts.h, with classes, and the loop form that
- * cuda_flash_loops.c builds of them. Out: its text:
- *
- *     for each stage of the reductions between, and once more for the second product
- *         for each 128 columns, which have come to shared memory meanwhile
- *             scores: products of the first kernel, and its code, in registers
- *             the stage's accumulators take them; or they become weights, which are multiplied by
- *             128 rows of the right operand of the second product
- *     results of the second product, and the code behind it
- *
- * So scores are made once for each stage and once more. Their bits are the same each time, and sums
- * follow the trees that kernels of their own follow: 128 lanes of a chunk are accumulators of the
- * threads that have these columns. A softmax that may be regrouped goes through its row once: sums
- * and results are scaled when a larger element comes, and divided at the end.
+ * cuda_flash_loops.c builds of them. Out: its text. Scores, which are products of the first kernel
+ * and its code, are made once for each stage of the reductions between, and once more for the
+ * second product. Their bits are the same each time, and sums follow the trees that kernels of
+ * their own follow: 128 lanes of a chunk are accumulators of the threads that have these columns. A
+ * softmax that may be regrouped goes through its row once: sums and results are scaled when a
+ * larger element comes, and divided at the end.
  *
  * Loops over rows of a thread and over its columns are one: element i is in row h = i / 2 % 2. What
  * is once a row is done for both of them. Names: at, where a tile of columns begins, turn, a part
@@ -24,7 +17,6 @@
 #include <stdio.h>
 
 #include "codegen/cuda/cuda_flash_text.h"
-#include "codegen/cuda/prelude.h"
 #include "ir/plant.h"
 
 enum {
@@ -40,154 +32,58 @@ static const fc_loop *node_at(fc_flash_gen *x, uint32_t at) {
     return &fc_flash_form(x)->node.at[at];
 }
 
-static bool goes_once(const fc_flash_gen *x) {
-    return x->cls->cuda.flash_once;
-}
-
-static const char *suffix(const fc_flash_gen *x) {
-    return x->way == FC_LOOP_SHOWN ? "_shown" : "";
-}
-
-/* Lines of the text, which has no part. */
-#define PUT(...) fc_cuda_line(fc_flash_frame(x), __VA_ARGS__)
-/* One line for each of a thread's rows, or for each reduction of a stage that is in order, or not.
- */
+/* One line for each of a thread's rows. */
 #define EACH_ROW(...)                                                                              \
     do {                                                                                           \
-        PUT("#pragma unroll");                                                                     \
-        PUT("for (int h = 0; h < 2; h++)");                                                        \
-        PUT("    " __VA_ARGS__);                                                                   \
+        FC_FLASH_PUT("#pragma unroll");                                                            \
+        FC_FLASH_PUT("for (int h = 0; h < 2; h++)");                                               \
+        FC_FLASH_PUT("    " __VA_ARGS__);                                                          \
     } while (0)
-#define EACH_REDUCTION(r, s)                                                                       \
-    for (unsigned r = 0; r < x->j->kernel[1]->reductions.len; r++)                                 \
-        if (x->j->kernel[1]->reductions.at[r].stage == (s))
-
-/* ---- elements -------------------------------------------------------------------------------- */
-
-/* Results of the first product become what its kernel stores, if rounded two at a time. */
-static void score(fc_flash_gen *x) {
-    const fc_kernel *k = x->j->kernel[0];
-    const bool f16 = k->accesses.at[k->stores.at[0].access].dtype == FUSEC_F16;
-    if (!x->forms.rounds) {
-        PUT("x[i] = score(c[i], own[h], column0);");
-        PUT("x[i + 1] = score(c[i + 1], own[h], column1);");
-        return;
-    }
-    PUT("const unsigned int two = fc_%s_pair(score(c[i], own[h], column0), score(c[i + 1], own[h], "
-        "column1));",
-        f16 ? "f16" : "bf16");
-    PUT(f16 ? "x[i] = fc_f16_value((unsigned short)two);" : "x[i] = __uint_as_float(two << 16);");
-    PUT(f16 ? "x[i + 1] = fc_f16_value((unsigned short)(two >> 16));"
-            : "x[i + 1] = __uint_as_float(two & 0xffff0000u);");
-}
-
-/* A stage takes an element; in the walk that goes once, and keeps what it makes of it. */
-static void step(fc_flash_gen *x, unsigned stage) {
-    const bool full = x->cls->cuda.full;
-    fc_cuda_text *t = fc_flash_frame(x);
-    if (goes_once(x) && !stage) {
-        PUT("c[i] = %spower%s(x[i], own[h], column)%s;", full ? "" : "here < columns ? ", suffix(x),
-            full ? "" : " : fc_minus_inf()");
-        PUT("part1::red0_step(w0[h], c[i], 0, 0);");
-    } else if (goes_once(x)) {
-        PUT("c[i] = fc_near_exp(c[i] - off[h]);");
-        PUT("total[h] += c[i];");
-    } else {
-        fc_cuda_indent(t);
-        fc_str_printf(t->out, "%stake%u%s(x[i], own[h], column, h",
-                      full ? "" : "if (here < columns) ", stage, suffix(x));
-        EACH_REDUCTION(r, stage)
-        fc_str_printf(t->out, fc_flash_in_order(x, r) ? ", w%u[turn * %u + i]" : ", w%u[h]", r,
-                      fc_flash_scores(x->cls));
-        fc_str_add(t->out, ");\n");
-    }
-}
-
-/* An element as an operand: what is made of x[i + e], rounded or in its bits. All hidden ones of a
- * row are the same. */
-static void put_weight(fc_flash_gen *x, unsigned e) {
-    fc_str *out = fc_flash_frame(x)->out;
-    const bool hidden = x->way == FC_LOOP_HIDDEN, two = x->f.n == 2,
-               left = !x->forms.bare && !(hidden && two);
-    if (!x->cls->cuda.full) fc_str_printf(out, "here%u < columns ? ", e);
-    if (left) fc_str_printf(out, "left%s(", two ? suffix(x) : "");
-    if (hidden)
-        fc_str_add(out, "(h ? lower : upper)");
-    else if (two)
-        fc_str_printf(out, "x[i + %u]", e);
-    else
-        fc_str_printf(out, "%s%s(x[i + %u], own[h], column%u, h, most, least, near)",
-                      x->way == FC_LOOP_FAR ? "far_weight" : "weight", suffix(x), e, e);
-    if (left) fc_str_printf(out, ", own[h], column%u)", e);
-    if (!x->cls->cuda.full) fc_str_add(out, x->forms.weights ? " : 0.0f" : " : (unsigned short)0");
-}
-
-/* Pairs of them become registers of the left operand. */
-static void weights(fc_flash_gen *x) {
-    fc_cuda_text *t = fc_flash_frame(x);
-    const char *half = fc_flash_half(x, x->f.n - 1);
-    if (goes_once(x)) {
-        if (x->way == FC_LOOP_HIDDEN)
-            PUT("weights[i / 2] = 0;");
-        else
-            PUT("weights[i / 2] = fc_%s_pair(c[i], c[i + 1]);", half);
-        return;
-    }
-    fc_cuda_indent(t);
-    if (x->forms.weights)
-        fc_str_printf(t->out, "weights[i / 2] = fc_%s_pair(", half);
-    else
-        fc_str_add(t->out, "weights[i / 2] = (unsigned int)(unsigned short)(");
-    put_weight(x, 0);
-    fc_str_add(t->out, x->forms.weights ? ", " : ") | (unsigned int)(unsigned short)(");
-    put_weight(x, 1);
-    fc_str_add(t->out, x->forms.weights ? ");\n" : ") << 16;\n");
-}
 
 /* ---- reductions between ---------------------------------------------------------------------- */
 
 /* Of a stage: at first, and when a chunk begins. */
 static void start(fc_flash_gen *x, unsigned stage) {
-    if (goes_once(x)) {
-        PUT(stage ? "float total[2] = {0, 0};" : "float top[2], by[2];");
+    if (x->cls->cuda.flash_once) {
+        FC_FLASH_PUT(stage ? "float total[2] = {0, 0};" : "float top[2], by[2];");
         if (stage) return;
-        PUT("part1::red0 w0[2];");
+        FC_FLASH_PUT("part1::red0 w0[2];");
         EACH_ROW("w0[h] = part1::red0_start(), top[h] = w0[h].c0;");
         return;
     }
-    EACH_REDUCTION(r, stage) {
+    FC_FLASH_EACH(r, stage) {
         const unsigned n = fc_flash_in_order(x, r) ? 64 : 2;
         if (x->ends && n == 2) continue;
-        if (!x->ends) PUT("part1::red%u w%u[%u];", r, r, n);
-        PUT("#pragma unroll");
-        PUT("for (int i = 0; i < %u; i++) w%u[i] = part1::red%u_start();", n, r, r);
+        if (!x->ends) FC_FLASH_PUT("part1::red%u w%u[%u];", r, r, n);
+        FC_FLASH_PUT("#pragma unroll");
+        FC_FLASH_PUT("for (int i = 0; i < %u; i++) w%u[i] = part1::red%u_start();", n, r, r);
     }
 }
 
 /* Threads that share a row; of those in order, all lanes of a chunk. */
 static void join(fc_flash_gen *x, const fc_loop *n) {
-    if (goes_once(x) && n->phase) {
+    if (x->cls->cuda.flash_once && n->phase) {
         EACH_ROW("total[h] = fc_flash_sum(total[h]);");
         return;
     }
-    EACH_REDUCTION(r, n->phase) {
+    FC_FLASH_EACH(r, n->phase) {
         if (fc_flash_in_order(x, r) != x->ends) continue;
         if (!x->ends) {
             EACH_ROW("w%u[h] = fc_flash_meet(w%u[h]);", r, r);
             continue;
         }
-        PUT("part1::red%u two%u[2];", r, r);
-        PUT("fc_flash_lanes(w%u, two%u);", r, r);
+        FC_FLASH_PUT("part1::red%u two%u[2];", r, r);
+        FC_FLASH_PUT("fc_flash_lanes(w%u, two%u);", r, r);
     }
 }
 
 static void finish(fc_flash_gen *x, unsigned stage) {
     const unsigned count = x->part[1].l.extra + FC_PB_COUNT;
-    if (goes_once(x)) {
+    if (x->cls->cuda.flash_once) {
         EACH_ROW("total[h] = 1.0f / total[h];");
         return;
     }
-    EACH_REDUCTION(r, stage) {
+    FC_FLASH_EACH(r, stage) {
         if (fc_flash_in_order(x, r))
             EACH_ROW("of_row%u[h] = part1::red%u_finish(fc_sum(kept%u[h], (unsigned int)((columns "
                      "+ %d) / %d), part1::red%u_start()), p.w[%u]);",
@@ -195,48 +91,43 @@ static void finish(fc_flash_gen *x, unsigned stage) {
         else
             EACH_ROW("of_row%u[h] = part1::red%u_finish(w%u[h], p.w[%u]);", r, r, r, count);
     }
-    PUT("}");
+    FC_FLASH_PUT("}");
 }
 
 /* Where the largest so far is -inf nothing is subtracted: all that is there is 0. */
-static void rescale(fc_flash_gen *x, unsigned stage) {
-    const char *by = stage ? "total" : "by";
-    if (!stage) {
-        PUT("float off[2];");
-        PUT("#pragma unroll");
-        PUT("for (int h = 0; h < 2; h++) {");
-        PUT("const float was = top[h];");
-        PUT("top[h] = w0[h].c0;");
-        PUT("off[h] = top[h] == fc_minus_inf() ? 0.0f : top[h];");
-        PUT("by[h] = fc_near_exp(was - off[h]);");
-        PUT("total[h] *= by[h];");
-        PUT("}");
-    }
-    PUT("#pragma unroll");
-    PUT("for (int i = 0; i < %u; i++) o[i] *= %s[i / 2 %% 2];", fc_flash_sums(x->cls), by);
+static void rescale(fc_flash_gen *x) {
+    FC_FLASH_PUT("float off[2];");
+    FC_FLASH_PUT("#pragma unroll");
+    FC_FLASH_PUT("for (int h = 0; h < 2; h++) {");
+    FC_FLASH_PUT("const float was = top[h];");
+    FC_FLASH_PUT("top[h] = w0[h].c0;");
+    FC_FLASH_PUT("off[h] = top[h] == fc_minus_inf() ? 0.0f : top[h];");
+    FC_FLASH_PUT("by[h] = fc_near_exp(was - off[h]);");
+    FC_FLASH_PUT("total[h] *= by[h];");
+    FC_FLASH_PUT("}");
 }
 
 static void middle_leaf(fc_flash_gen *x, const fc_loop *n) {
     const unsigned s = n->phase;
     switch (n->kind) {
-    case FC_LEAF_ROW: PUT("{"); break;
+    case FC_LEAF_ROW: FC_FLASH_PUT("{"); break;
     case FC_LEAF_START: start(x, s); break;
     case FC_LEAF_CLEAR:
-        EACH_REDUCTION(r, s)
-        if (fc_flash_in_order(x, r)) PUT("part1::red%u kept%u[2][%d];", r, r, LEVELS);
+        FC_FLASH_EACH(r, s)
+        if (fc_flash_in_order(x, r)) FC_FLASH_PUT("part1::red%u kept%u[2][%d];", r, r, LEVELS);
         break;
-    case FC_LEAF_LANES: fc_flash_hide_stage(x, s); break;
-    case FC_LEAF_STEP: step(x, s); break;
+    case FC_LEAF_LANES: FC_FLASH_EACH(r, s) fc_flash_hide(x, r); break;
+    case FC_LEAF_STEP: fc_flash_step(x, s); break;
     case FC_LEAF_JOIN:
         if (n->over == FC_LOOP_LANE) join(x, n);
         break;
     case FC_LEAF_PUSH:
-        EACH_REDUCTION(r, s)
+        FC_FLASH_EACH(r, s)
         if (fc_flash_in_order(x, r))
             EACH_ROW("fc_put(kept%u[h], two%u[h], (unsigned int)(at / %u));", r, r, x->chunk);
         break;
     case FC_LEAF_FINISH: finish(x, s); break;
-    case FC_LEAF_RESCALE: rescale(x, s); break;
+    case FC_LEAF_RESCALE: rescale(x); break;
     default: break; /* points and stores: with what takes the element; folds: with results */
     }
 }
@@ -244,40 +135,47 @@ static void middle_leaf(fc_flash_gen *x, const fc_loop *n) {
 /* ---- products -------------------------------------------------------------------------------- */
 
 static void clear(fc_flash_gen *x) {
-    PUT("float o[%u];", fc_flash_sums(x->cls));
-    PUT("#pragma unroll");
-    PUT("for (int i = 0; i < %u; i++) o[i] = 0;", fc_flash_sums(x->cls));
-    if (!x->mask.n || x->passes || goes_once(x)) return;
+    FC_FLASH_PUT("float o[%u];", fc_flash_sums(x->cls));
+    FC_FLASH_PUT("#pragma unroll");
+    FC_FLASH_PUT("for (int i = 0; i < %u; i++) o[i] = 0;", fc_flash_sums(x->cls));
+    if (!x->mask.n || x->passes || x->cls->cuda.flash_once) return;
     if (x->f.n == 3)
-        PUT("const auto upper = hidden_weight(own[0], 0, 0), lower = hidden_weight(own[1], 0, 1);");
+        FC_FLASH_PUT(
+            "const auto upper = hidden_weight(own[0], 0, 0), lower = hidden_weight(own[1], 0, 1);");
     else
-        PUT("const auto upper = hidden_left(own[0], 0), lower = hidden_left(own[1], 0);");
+        FC_FLASH_PUT("const auto upper = hidden_left(own[0], 0), lower = hidden_left(own[1], 0);");
 }
 
 /* What has come is there, and what comes next is asked for. */
 static void fill(fc_flash_gen *x) {
     const unsigned stage = fc_flash_stage(x->cls), stages = x->cls->cuda.dot_stages;
-    PUT("fc_group_brought<%u>();", stages - 2);
-    PUT("__syncthreads();");
-    PUT("bring();");
-    PUT("const unsigned int held = %s;", FC_PLANT(dot_stage, "fill", "from"));
-    PUT("from = from == %u ? 0 : from + %u;", (stages - 1) * stage, stage);
+    FC_FLASH_PUT("fc_group_brought<%u>();", stages - 2);
+    FC_FLASH_PUT("__syncthreads();");
+    FC_FLASH_PUT("bring();");
+    FC_FLASH_PUT("const unsigned int held = %s;", FC_PLANT(dot_stage, "fill", "from"));
+    FC_FLASH_PUT("from = from == %u ? 0 : from + %u;", (stages - 1) * stage, stage);
 }
 
 static void product_leaf(fc_flash_gen *x, const fc_loop *n) {
     switch (n->kind) {
     case FC_LEAF_CLEAR: clear(x); break;
     case FC_LEAF_PUSH: fc_flash_join_levels(x); break;
+    case FC_LEAF_RESCALE:
+        FC_FLASH_PUT("#pragma unroll");
+        FC_FLASH_PUT("for (int i = 0; i < %u; i++) o[i] *= %s[i / 2 %% 2];", fc_flash_sums(x->cls),
+                     n->phase ? "total" : "by");
+        break;
     case FC_LEAF_FILL:
         if (n->phase == FC_FLASH_ROWS) fc_flash_bring(x);
         if (n->phase == FC_FLASH_COLUMNS) fill(x);
-        if (n->phase == FC_FLASH_WEIGHTS) weights(x);
+        if (n->phase == FC_FLASH_WEIGHTS) fc_flash_weights(x);
         break; /* the right operand comes with the columns */
     case FC_LEAF_FINISH:
         if (!n->part)
-            score(x);
+            fc_flash_score(x);
         else
-            PUT("if (first + h * 8 < down_size && here < wide) finish(o[i], own[h], here);");
+            FC_FLASH_PUT(
+                "if (first + h * 8 < down_size && here < wide) finish(o[i], own[h], here);");
         break;
     default: break; /* code and stores of results: with these */
     }
@@ -288,23 +186,23 @@ static void product_leaf(fc_flash_gen *x, const fc_loop *n) {
 /* Opens the loop over a thread's rows and columns of a turn, one or two neighbours at a time. */
 static void begin_elements(fc_flash_gen *x, const fc_loop *n) {
     const fc_loop *each = node_at(x, node_at(x, n->body)->body);
-    const bool pairs = each->kind == FC_LOOP_VECTOR, wide = n->first == fc_flash_wide(x);
-    PUT("#pragma unroll");
-    PUT("for (int i = 0; i < %u; i += %u) {", 4 * n->count, pairs ? 2 : 1);
-    PUT("const int h = i / 2 %% 2;");
+    const bool pairs = each->kind == FC_LOOP_VECTOR, wide = n->first == x->wide;
+    FC_FLASH_PUT("#pragma unroll");
+    FC_FLASH_PUT("for (int i = 0; i < %u; i += %u) {", 4 * n->count, pairs ? 2 : 1);
+    FC_FLASH_PUT("const int h = i / 2 %% 2;");
     for (unsigned e = 0; e < (pairs ? 2 : 1); e++) {
         char s[16] = "";
         if (pairs) snprintf(s, sizeof s, "%u", e);
-        PUT("const ix here%s = %s + (i / 4 * 8 + i %% 2 + %u);", s,
-            wide ? "(ix)(lane % 4 * 2)" : "mine", e);
+        FC_FLASH_PUT("const ix here%s = %s + (i / 4 * 8 + i %% 2 + %u);", s,
+                     wide ? "(ix)(lane % 4 * 2)" : "mine", e);
         if (wide) continue;
         if (x->cls->cuda.full)
-            PUT("const ix column%s = here%s;", s, s);
+            FC_FLASH_PUT("const ix column%s = here%s;", s, s);
         else
-            PUT("const ix column%s = here%s < columns ? here%s : columns - 1;", s, s, s);
+            FC_FLASH_PUT("const ix column%s = here%s < columns ? here%s : columns - 1;", s, s, s);
     }
     list(x, each->body);
-    PUT("}");
+    FC_FLASH_PUT("}");
 }
 
 /* Tiles of columns. Chunks of them have no loop of their own. */
@@ -316,27 +214,27 @@ static void tiles(fc_flash_gen *x, const fc_loop *n) {
         return;
     }
     x->walk = n;
-    PUT("#pragma unroll 1");
-    PUT("for (ix at = 0; at < columns; at += %d) {", SIDE);
-    if (x->mask.n) PUT("const bool whole = shown(at), away = hidden(at);");
+    FC_FLASH_PUT("#pragma unroll 1");
+    FC_FLASH_PUT("for (ix at = 0; at < columns; at += %d) {", SIDE);
+    if (x->mask.n) FC_FLASH_PUT("const bool whole = shown(at), away = hidden(at);");
     list(x, n->body);
-    PUT("}");
+    FC_FLASH_PUT("}");
     x->walk = NULL;
 }
 
 static void turns(fc_flash_gen *x, const fc_loop *n) {
-    PUT(n->kind == FC_LOOP_UNROLL ? "#pragma unroll" : "#pragma unroll 1");
-    PUT("for (int turn = 0; turn < %u; turn++) {", (unsigned)n->count);
-    PUT("const ix mine = at + (ix)(turn * %u + lane %% 4 * 2);", (unsigned)n->step);
+    FC_FLASH_PUT(n->kind == FC_LOOP_UNROLL ? "#pragma unroll" : "#pragma unroll 1");
+    FC_FLASH_PUT("for (int turn = 0; turn < %u; turn++) {", (unsigned)n->count);
+    FC_FLASH_PUT("const ix mine = at + (ix)(turn * %u + lane %% 4 * 2);", (unsigned)n->step);
     if (x->walk->part + 1u == x->f.n) {
-        PUT("unsigned int weights[%u];", fc_flash_scores(x->cls) / 2);
-        if (x->f.n == 3 && !goes_once(x)) {
-            PUT("unsigned int most = 0, least = ~0u;");
-            PUT("bool near = true;");
+        FC_FLASH_PUT("unsigned int weights[%u];", fc_flash_scores(x->cls) / 2);
+        if (x->f.n == 3 && !x->cls->cuda.flash_once) {
+            FC_FLASH_PUT("unsigned int most = 0, least = ~0u;");
+            FC_FLASH_PUT("bool near = true;");
         }
     }
     list(x, n->body);
-    PUT("}");
+    FC_FLASH_PUT("}");
 }
 
 static const char *condition_of(unsigned way) {
@@ -352,25 +250,24 @@ static void either(fc_flash_gen *x, const fc_loop *n) {
     const uint8_t before = x->way;
     const fc_loop *next = node_at(x, n->next);
     if (n->way == FC_LOOP_REST)
-        PUT("} else {");
+        FC_FLASH_PUT("} else {");
     else
-        PUT("if (%s) {", condition_of(n->way));
+        FC_FLASH_PUT("if (%s) {", condition_of(n->way));
     x->way = n->way;
     list(x, n->body);
     x->way = before;
-    if (!n->next || next->kind != FC_LOOP_CASE || next->way != FC_LOOP_REST) PUT("}");
+    if (!n->next || next->kind != FC_LOOP_CASE || next->way != FC_LOOP_REST) FC_FLASH_PUT("}");
 }
 
 static void last_turn(fc_flash_gen *x, const fc_loop *n) {
-    PUT("if ((at + %d) %% %u == 0 || at + %d >= columns) {", SIDE, x->chunk, SIDE);
+    FC_FLASH_PUT("if ((at + %d) %% %u == 0 || at + %d >= columns) {", SIDE, x->chunk, SIDE);
     x->ends = true;
     list(x, n->body);
     x->ends = false;
-    PUT("}");
+    FC_FLASH_PUT("}");
 }
 
-/* ---- the place of a block ---------------------------------------------------------------------
- */
+/* ---- the place of a block -------------------------------------------------------------------- */
 
 static unsigned extent_word(const fc_flash_gen *x, uint32_t part, uint32_t axis) {
     return x->part[part].l.extents + axis;
@@ -380,19 +277,19 @@ static unsigned extent_word(const fc_flash_gen *x, uint32_t part, uint32_t axis)
  * which have most to do if the mask is a causal one: those with little are left for the end. */
 static void tile_of_number(fc_flash_gen *x) {
     if (!x->mask.n) {
-        PUT("ix rest = fc_quotient(number, high);");
-        PUT("const ix m0 = (number - rest * high) * %d;", SIDE);
+        FC_FLASH_PUT("ix rest = fc_quotient(number, high);");
+        FC_FLASH_PUT("const ix m0 = (number - rest * high) * %d;", SIDE);
         return;
     }
-    PUT("const ix turn = fc_quotient(number, %d * high);", BATCHES);
-    PUT("const ix all_batches = fc_quotient(tiles, high), others = all_batches - turn "
-        "* %d, batches = others < %d ? others : %d;",
-        BATCHES, BATCHES, BATCHES);
-    PUT("const ix of_turn = number - turn * %d * high, up = fc_quotient(of_turn, "
-        "batches);",
-        BATCHES);
-    PUT("const ix m0 = (high - 1 - up) * %d;", SIDE);
-    PUT("ix rest = turn * %d + of_turn - up * batches;", BATCHES);
+    FC_FLASH_PUT("const ix turn = fc_quotient(number, %d * high);", BATCHES);
+    FC_FLASH_PUT("const ix all_batches = fc_quotient(tiles, high), others = all_batches - turn "
+                 "* %d, batches = others < %d ? others : %d;",
+                 BATCHES, BATCHES, BATCHES);
+    FC_FLASH_PUT("const ix of_turn = number - turn * %d * high, up = fc_quotient(of_turn, "
+                 "batches);",
+                 BATCHES);
+    FC_FLASH_PUT("const ix m0 = (high - 1 - up) * %d;", SIDE);
+    FC_FLASH_PUT("ix rest = turn * %d + of_turn - up * batches;", BATCHES);
 }
 
 /* What all tiles have in common. */
@@ -400,52 +297,55 @@ static void begin_launch(fc_flash_gen *x) {
     const fc_class *a = &x->j->cls[0];
     const unsigned rows = fc_flash_rows_room(x->cls), stage = fc_flash_stage(x->cls),
                    extra = x->part[0].l.extra;
-    PUT("#ifdef FC_EMULATE");
-    PUT("__shared__ fc_vec<double, 2, 16> room[%u];", (rows + x->cls->cuda.dot_stages * stage) / 8);
-    PUT("__shared__ unsigned short made[%d];", 2 * FC_FLASH_ROOM);
-    PUT("#else");
-    PUT(FC_CUDA_EXTERN_ROOM);
-    PUT("#endif");
-    PUT("unsigned short *const all = (unsigned short *)fc_aligned(room);");
-    PUT("const unsigned int thread = threadIdx.x, lane = thread %% 32, group = thread / "
-        "128;");
-    PUT("#ifndef FC_EMULATE");
-    PUT("const unsigned long long rows_matrix = fc_matrix(all + group * 4096, 8192, "
-        "1024);");
-    PUT("const unsigned long long columns_matrix = fc_matrix(all + %u, 8192, 1024);", rows);
-    PUT("const unsigned long long right_matrix = fc_matrix(all + %u, %d, 1024);",
-        rows + fc_flash_blocks_of_k(x->cls) * FC_FLASH_ROOM, 2 * FC_FLASH_ROOM);
-    PUT("#endif");
-    PUT("const unsigned int line = thread / 8, in = thread %% 8 * 8;");
-    PUT("const unsigned int to = fc_settled(line * 64 + (in / 8 ^ line %% 8) * 8);");
-    PUT("const ix down_size = (ix)p.w[%u], columns = (ix)p.w[%u];",
-        extent_word(x, 0, a->cuda.dot_axis), extent_word(x, 0, a->cuda.dot_across));
-    PUT("const ix deep = (ix)p.w[%u], wide = (ix)p.w[%u];", extent_word(x, 0, a->np),
-        extent_word(x, x->f.n - 1, x->f.across));
-    PUT("const ix high = (down_size + %d) / %d, tiles = (ix)p.w[%u];", SIDE - 1, SIDE,
-        extra + FC_PB_SPAN);
-    PUT("float *const levels = (float *)p.w[%u] + (long long)blockIdx.x * p.w[%u] * %u "
-        "+ thread;",
-        extra + FC_PB_WORKSPACE, extra + FC_PB_SPANS, fc_flash_sums(x->cls) * THREADS);
+    FC_FLASH_PUT("#ifdef FC_EMULATE");
+    FC_FLASH_PUT("__shared__ fc_vec<double, 2, 16> room[%u];",
+                 (rows + x->cls->cuda.dot_stages * stage) / 8);
+    FC_FLASH_PUT("__shared__ unsigned short made[%d];", 2 * FC_FLASH_ROOM);
+    FC_FLASH_PUT("#else");
+    FC_FLASH_PUT(FC_CUDA_EXTERN_ROOM);
+    FC_FLASH_PUT("#endif");
+    FC_FLASH_PUT("unsigned short *const all = (unsigned short *)fc_aligned(room);");
+    FC_FLASH_PUT("const unsigned int thread = threadIdx.x, lane = thread %% 32, group = thread / "
+                 "128;");
+    FC_FLASH_PUT("#ifndef FC_EMULATE");
+    FC_FLASH_PUT("const unsigned long long rows_matrix = fc_matrix(all + group * 4096, 8192, "
+                 "1024);");
+    FC_FLASH_PUT("const unsigned long long columns_matrix = fc_matrix(all + %u, 8192, 1024);",
+                 rows);
+    FC_FLASH_PUT("const unsigned long long right_matrix = fc_matrix(all + %u, %d, 1024);",
+                 rows + fc_flash_blocks_of_k(x->cls) * FC_FLASH_ROOM, 2 * FC_FLASH_ROOM);
+    FC_FLASH_PUT("#endif");
+    FC_FLASH_PUT("const unsigned int line = thread / 8, in = thread %% 8 * 8;");
+    FC_FLASH_PUT("const unsigned int to = fc_settled(line * 64 + (in / 8 ^ line %% 8) * 8);");
+    FC_FLASH_PUT("const ix down_size = (ix)p.w[%u], columns = (ix)p.w[%u];",
+                 extent_word(x, 0, a->cuda.dot_axis), extent_word(x, 0, a->cuda.dot_across));
+    FC_FLASH_PUT("const ix deep = (ix)p.w[%u], wide = (ix)p.w[%u];", extent_word(x, 0, a->np),
+                 extent_word(x, x->f.n - 1, x->f.across));
+    FC_FLASH_PUT("const ix high = (down_size + %d) / %d, tiles = (ix)p.w[%u];", SIDE - 1, SIDE,
+                 extra + FC_PB_SPAN);
+    FC_FLASH_PUT("float *const levels = (float *)p.w[%u] + (long long)blockIdx.x * p.w[%u] * %u "
+                 "+ thread;",
+                 extra + FC_PB_WORKSPACE, extra + FC_PB_SPANS, fc_flash_sums(x->cls) * THREADS);
 }
 
 /* Names of a tile, its rows and what kernels do with their elements. */
 static void begin_tile(fc_flash_gen *x) {
-    PUT("for (ix number = blockIdx.x; number < tiles; number += gridDim.x) {");
+    FC_FLASH_PUT("for (ix number = blockIdx.x; number < tiles; number += gridDim.x) {");
     tile_of_number(x);
-    for (uint32_t a = fc_flash_row(x); a-- > 0;) {
+    for (uint32_t a = x->row; a-- > 0;) {
         const unsigned word = extent_word(x, 0, x->f.axis[0][a]);
-        PUT("const ix at%u = rest - fc_quotient(rest, (ix)p.w[%u]) * (ix)p.w[%u];", (unsigned)a,
-            word, word);
-        PUT("rest = fc_quotient(rest, (ix)p.w[%u]);", word);
+        FC_FLASH_PUT("const ix at%u = rest - fc_quotient(rest, (ix)p.w[%u]) * (ix)p.w[%u];",
+                     (unsigned)a, word, word);
+        FC_FLASH_PUT("rest = fc_quotient(rest, (ix)p.w[%u]);", word);
     }
-    PUT("const ix first = m0 + (ix)(thread / 32 * 16 + lane / 4);");
-    PUT("const ix own[2] = {first < down_size ? first : down_size - 1, first + 8 < down_size ? "
+    FC_FLASH_PUT("const ix first = m0 + (ix)(thread / 32 * 16 + lane / 4);");
+    FC_FLASH_PUT(
+        "const ix own[2] = {first < down_size ? first : down_size - 1, first + 8 < down_size ? "
         "first + 8 : down_size - 1};");
     char room[16];
-    const size_t n = x->f.n == 3 && !goes_once(x) ? x->j->kernel[1]->reductions.len : 0;
+    const size_t n = x->f.n == 3 && !x->cls->cuda.flash_once ? x->j->kernel[1]->reductions.len : 0;
     for (unsigned r = 0; r < n; r++)
-        PUT("%s of_row%u[2];", fc_cuda_red_result_type(&x->part[1], r, room), r);
+        FC_FLASH_PUT("%s of_row%u[2];", fc_cuda_red_result_type(&x->part[1], r, room), r);
     fc_flash_functions(x);
 }
 
@@ -457,9 +357,9 @@ static void grid(fc_flash_gen *x, const fc_loop *n) {
     begin_launch(x);
     begin_tile(x);
     list(x, n->body);
-    PUT("fc_brought<0>();");
-    PUT("__syncthreads();");
-    PUT("}");
+    FC_FLASH_PUT("fc_brought<0>();");
+    FC_FLASH_PUT("__syncthreads();");
+    FC_FLASH_PUT("}");
 }
 
 /* ---- the tree -------------------------------------------------------------------------------- */
@@ -469,7 +369,7 @@ static void unrolled(fc_flash_gen *x, const fc_loop *n) {
     const fc_loop *in = node_at(x, n->body);
     if (in->kind == FC_LEAF_LANES)
         (in->part ? fc_flash_last_product : fc_flash_first_product)(x, n->count);
-    else if (n->first == fc_flash_row(x))
+    else if (n->first == x->row)
         list(x, n->body);
     else if (x->walk && n->step > 8)
         turns(x, n);
@@ -501,11 +401,9 @@ static void list(fc_flash_gen *x, uint32_t at) {
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
 static fusec_status write(fc_flash_gen *x, const char *name, fc_error *e) {
-    fc_cuda_text *t = fc_flash_frame(x);
     FC_TRY(fc_flash_loops(x, e));
-    for (uint32_t i = 0; i < x->f.n; i++) fc_cuda_prelude(fc_flash_part(x, i));
-    for (uint32_t i = FC_FLASH_HIDDEN; x->mask.n && i < FC_FLASH_PARTS; i++)
-        fc_cuda_prelude(fc_flash_part(x, i));
+    for (uint32_t i = 0; i < FC_FLASH_PARTS; i++)
+        if (x->part[i].code.alloc) fc_cuda_prelude(fc_flash_part(x, i));
     for (uint32_t i = 0; i < x->f.n; i++) {
         fc_cuda_gen *g = fc_flash_part(x, i);
         fc_cuda_line(&g->t, "namespace part%u {", (unsigned)i);
@@ -513,42 +411,50 @@ static fusec_status write(fc_flash_gen *x, const char *name, fc_error *e) {
         fc_cuda_line(&g->t, "}");
     }
     fc_flash_instructions(x);
-    t = fc_flash_frame(x);
-    fc_cuda_line(
-        t,
-        "extern \"C\" __global__ void __launch_bounds__(%d, %u) %s(const __grid_constant__ "
-        "P p) {",
+    FC_FLASH_PUT(
+        "extern \"C\" __global__ void __launch_bounds__(%d, %u) %s(const __grid_constant__ P p) {",
         THREADS, fc_flash_together(x->cls), name);
     fc_cuda_line(t, "fc_begin();");
     list(x, fc_flash_form(x)->function[0]);
-    fc_cuda_line(fc_flash_frame(x), "}");
-    return t->out->oom ? fc_oom(e) : FUSEC_OK;
+    FC_FLASH_PUT("}");
+    return fc_flash_frame(x)->out->oom ? fc_oom(e) : FUSEC_OK;
+}
+
+fusec_status fc_flash_open_part(fc_flash_gen *x, uint32_t part, const fc_kernel *k, fc_str *out,
+                                fc_error *e) {
+    const uint32_t of = fc_flash_part_of(part);
+    fc_cuda_gen *g = &x->part[part];
+    FC_TRY(fc_cuda_gen_init(g, k, &x->j->cls[of], out, e));
+    g->l = x->j->layout[of];
+    g->had = x->had;
+    if (!of) g->l.words = x->j->layout[x->f.n - 1].words; /* of the block of all */
+    if (of) g->given = "x", g->given_access = x->f.taken[of];
+    if (of == 1) g->given_value = x->forms.rounds;
+    return FUSEC_OK;
+}
+
+static fusec_status open_parts(fc_flash_gen *x, fc_str *out, fc_error *e) {
+    const fc_joined *j = x->j;
+    uint32_t row = 0;
+    if (!fc_flash_find(j, &x->f)) return fc_fail(e, FUSEC_INTERNAL, "kernels that can't be joined");
+    while (x->f.axis[0][row] != j->cls[0].cuda.dot_axis) row++;
+    fc_flash_set_rows(&x->f, row);
+    x->row = x->f.rank - 2;
+    x->column = x->row + 1;
+    x->deep = x->row + 2;
+    x->wide = x->row + 3;
+    for (uint32_t i = 0; i < j->n; i++) FC_TRY(fc_flash_open_part(x, i, j->kernel[i], out, e));
+    fc_flash_find_forms(x);
+    x->part[1].given_value = x->forms.rounds;
+    return fc_flash_open_mask(x, out, e);
 }
 
 fusec_status fc_cuda_emit_flash(const fc_joined *j, const char *name, fc_str *out, fc_error *e) {
     fc_flash_gen x = {.j = j, .cls = &j->cls[0]};
-    uint8_t had[FC_CUH_COUNT] = {0};
-    if (!fc_flash_find(j, &x.f)) return fc_fail(e, FUSEC_INTERNAL, "kernels that can't be joined");
-    uint32_t row = 0;
-    while (x.f.axis[0][row] != j->cls[0].cuda.dot_axis) row++;
-    fc_flash_set_rows(&x.f, row);
-    fusec_status s = FUSEC_OK;
-    uint32_t made = 0;
-    for (; s == FUSEC_OK && made < j->n; made++) {
-        fc_cuda_gen *g = &x.part[made];
-        s = fc_cuda_gen_init(g, j->kernel[made], &j->cls[made], out, e);
-        g->l = j->layout[made];
-        g->had = had;
-        if (!made) g->l.words = j->layout[j->n - 1].words; /* of the block of all */
-        if (made) g->given = "x", g->given_access = x.f.taken[made];
-    }
-    if (s == FUSEC_OK) {
-        fc_flash_find_forms(&x);
-        x.part[1].given_value = x.forms.rounds;
-        s = fc_flash_open_mask(&x, out, had, e);
-    }
+    fusec_status s = open_parts(&x, out, e);
     if (s == FUSEC_OK) s = write(&x, name, e);
+    for (uint32_t i = 0; i < FC_FLASH_PARTS; i++)
+        if (x.part[i].code.alloc) fc_cuda_gen_free(&x.part[i]);
     fc_flash_close_mask(&x);
-    for (uint32_t i = 0; i < made; i++) fc_cuda_gen_free(&x.part[i]);
     return s;
 }

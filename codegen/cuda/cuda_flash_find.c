@@ -66,13 +66,6 @@ static bool is_of_rows(const fc_kernel *k) {
     return true;
 }
 
-/* What a part stores, along which of its axes. */
-static const fc_access *passed_by(const fc_kernel *k, uint32_t *axis) {
-    if (k->stores.len != 1) return NULL;
-    const fc_access *a = &k->accesses.at[k->stores.at[0].access];
-    return axes_of(a, axis) ? a : NULL;
-}
-
 /* The last part: it sums over the columns of what it takes, and one axis is its own. */
 static bool find_across(const fc_kernel *k, fc_flash *f) {
     const uint32_t *axis = f->axis[f->n - 1];
@@ -87,8 +80,10 @@ static bool find_across(const fc_kernel *k, fc_flash *f) {
 /* The axes of what part `i` stores and the next one takes, in the order of its array. */
 static bool find_passed(const fc_joined *j, uint32_t i, fc_flash *f, uint32_t *from, uint32_t *to) {
     const fc_kernel *k = j->kernel[i], *next = j->kernel[i + 1];
-    const fc_access *a = passed_by(k, from);
-    if (!a || a->rank != k->np + (i ? 1 : 0) || (i && a->rank != f->rank)) return false;
+    if (k->stores.len != 1) return false;
+    const fc_access *a = &k->accesses.at[k->stores.at[0].access];
+    if (!axes_of(a, from) || a->rank != k->np + (i ? 1 : 0) || (i && a->rank != f->rank))
+        return false;
     f->rank = a->rank;
     if (f->rank < 2 || f->rank > MOST_AXES ||
         !reads_once(next, k->args.at[a->buffer].buffer, &f->taken[i + 1]))

@@ -35,46 +35,42 @@ static void join(fc_flash_gen *x, unsigned stage, fc_loop_kind over) {
 }
 
 static void case_of(fc_flash_gen *x, fc_loop_way way) {
-    fc_loop *l = open(x, FC_LOOP_CASE, fc_flash_column(x), 1, 1);
+    fc_loop *l = open(x, FC_LOOP_CASE, x->column, 1, 1);
     l->way = (uint8_t)way;
     l->part = 1;
 }
 
 /* ---- operands, and what is passed on --------------------------------------------------------- */
 
-static void operand(fc_flash_gen *x, enum fc_flash_set set, unsigned along, unsigned lanes,
-                    unsigned elements) {
-    const unsigned part = set < FC_FLASH_RIGHT ? 0 : x->f.n - 1;
-    const bool left = set == FC_FLASH_ROWS || set == FC_FLASH_WEIGHTS, streams = !left;
+static void buffer(fc_flash_gen *x, unsigned set, unsigned part, unsigned along, unsigned lanes,
+                   unsigned elements) {
+    const bool passed = set >= FC_FLASH_PASSED,
+               streams = set == FC_FLASH_COLUMNS || set == FC_FLASH_RIGHT;
+    const bool columns = streams != x->j->cls[part].cuda.dot_swapped;
     fc_loops_buffer(
         fc_flash_form(x),
         (fc_stage_buffer){.set = (uint8_t)set,
-                          .space = set == FC_FLASH_WEIGHTS ? FC_SPACE_REGISTERS : FC_SPACE_SHARED,
-                          .packed = true,
+                          .space = set < FC_FLASH_WEIGHTS ? FC_SPACE_SHARED : FC_SPACE_REGISTERS,
+                          .packed = !passed,
+                          .passed = passed,
                           .along = (uint8_t)along,
                           .part = (uint8_t)part,
-                          .access = left == x->j->cls[part].cuda.dot_swapped,
+                          .access = passed ? x->j->kernel[part]->stores.at[0].access : columns,
                           .lanes = lanes,
                           .elements = elements,
                           .stages = streams ? x->cls->cuda.dot_stages : 0u});
 }
 
 static void buffers(fc_flash_gen *x) {
-    const unsigned deep = FC_FLASH_BLOCK * fc_flash_blocks_of_k(x->cls);
-    operand(x, FC_FLASH_ROWS, fc_flash_deep(x), SIDE, deep);
-    operand(x, FC_FLASH_COLUMNS, fc_flash_deep(x), SIDE, deep);
-    operand(x, FC_FLASH_RIGHT, fc_flash_column(x), FC_FLASH_BLOCK * x->cls->cuda.flash_wide, SIDE);
-    operand(x, FC_FLASH_WEIGHTS, fc_flash_column(x), SIDE, SIDE / x->cls->cuda.flash_turns);
-    for (unsigned part = 0; part + 1 < x->f.n; part++)
-        fc_loops_buffer(fc_flash_form(x),
-                        (fc_stage_buffer){.set = (uint8_t)(FC_FLASH_PASSED + part),
-                                          .space = FC_SPACE_REGISTERS,
-                                          .passed = true,
-                                          .along = (uint8_t)fc_flash_column(x),
-                                          .part = (uint8_t)part,
-                                          .access = x->j->kernel[part]->stores.at[0].access,
-                                          .lanes = SIDE,
-                                          .elements = SIDE / x->cls->cuda.flash_turns});
+    const unsigned deep = FC_FLASH_BLOCK * fc_flash_blocks_of_k(x->cls), last = x->f.n - 1,
+                   wide = FC_FLASH_BLOCK * x->cls->cuda.flash_wide,
+                   each = SIDE / x->cls->cuda.flash_turns;
+    buffer(x, FC_FLASH_ROWS, 0, x->deep, SIDE, deep);
+    buffer(x, FC_FLASH_COLUMNS, 0, x->deep, SIDE, deep);
+    buffer(x, FC_FLASH_RIGHT, last, x->column, wide, SIDE);
+    buffer(x, FC_FLASH_WEIGHTS, last, x->column, SIDE, each);
+    for (unsigned part = 0; part < last; part++)
+        buffer(x, FC_FLASH_PASSED + part, part, x->column, SIDE, each);
 }
 
 /* ---- elements -------------------------------------------------------------------------------- */
@@ -90,7 +86,7 @@ static void columns(fc_flash_gen *x, unsigned axis, unsigned of, bool pairs) {
 }
 
 static void tile_columns(fc_flash_gen *x, bool pairs) {
-    columns(x, fc_flash_column(x), SIDE / x->cls->cuda.flash_turns, pairs);
+    columns(x, x->column, SIDE / x->cls->cuda.flash_turns, pairs);
 }
 
 /* Elements of the middle part: its stages take them, or they are the next operand. */
@@ -104,13 +100,14 @@ static void elements(fc_flash_gen *x, unsigned phase) {
 
 /* In two texts if there is a mask: tiles of which nothing is hidden need not look at it. */
 static void masked_elements(fc_flash_gen *x, unsigned phase) {
-    for (unsigned way = FC_LOOP_SHOWN; x->mask.n && way;
-         way = way == FC_LOOP_REST ? 0 : FC_LOOP_REST) {
-        case_of(x, way);
+    if (x->mask.n) {
+        case_of(x, FC_LOOP_SHOWN);
         elements(x, phase);
         close(x, 1);
+        case_of(x, FC_LOOP_REST);
     }
-    if (!x->mask.n) elements(x, phase);
+    elements(x, phase);
+    if (x->mask.n) close(x, 1);
     if (phase != ELEMENTS || !x->forms.divides) return;
     case_of(x, FC_LOOP_FAR);
     elements(x, phase);
@@ -119,8 +116,7 @@ static void masked_elements(fc_flash_gen *x, unsigned phase) {
 
 /* The first product of the columns of a turn, and its kernel's code. */
 static void scores(fc_flash_gen *x) {
-    open(x, FC_LOOP_UNROLL, fc_flash_deep(x), FC_CUDA_DEEP, x->cls->cuda.flash_deep)->way =
-        FC_LOOP_CARRY;
+    open(x, FC_LOOP_UNROLL, x->deep, FC_CUDA_DEEP, x->cls->cuda.flash_deep)->way = FC_LOOP_CARRY;
     leaf(x, 0, FC_LEAF_LANES, 0);
     close(x, 1);
     tile_columns(x, true);
@@ -134,8 +130,8 @@ static void scores(fc_flash_gen *x) {
 
 /* By chunks of the tree, if the order is one of those, and tiles. */
 static void begin_walk(fc_flash_gen *x, unsigned part, unsigned stage, uint32_t chunk) {
-    if (chunk) open(x, FC_LOOP_SERIAL, fc_flash_column(x), chunk, 1);
-    fc_loop *l = open(x, FC_LOOP_SERIAL, fc_flash_column(x), SIDE, 1);
+    if (chunk) open(x, FC_LOOP_SERIAL, x->column, chunk, 1);
+    fc_loop *l = open(x, FC_LOOP_SERIAL, x->column, SIDE, 1);
     l->way = FC_LOOP_CARRY;
     l->part = (uint8_t)part;
     l->phase = (uint8_t)stage;
@@ -143,7 +139,7 @@ static void begin_walk(fc_flash_gen *x, unsigned part, unsigned stage, uint32_t 
 
 static void begin_turns(fc_flash_gen *x, fc_loop_kind kind) {
     const unsigned turns = x->cls->cuda.flash_turns;
-    open(x, kind, fc_flash_column(x), SIDE / turns, turns);
+    open(x, kind, x->column, SIDE / turns, turns);
 }
 
 static void close_to(fc_flash_gen *x, uint32_t depth) {
@@ -170,7 +166,7 @@ static void stage(fc_flash_gen *x, unsigned s) {
     masked_elements(x, s);
     close_to(x, walk);
     if (tree) {
-        open(x, FC_LOOP_LAST, fc_flash_column(x), 1, 1)->part = 1;
+        open(x, FC_LOOP_LAST, x->column, 1, 1)->part = 1;
         join(x, s, FC_LOOP_UNROLL);
         join(x, s, FC_LOOP_LANE);
         leaf(x, 1, FC_LEAF_PUSH, s);
@@ -195,7 +191,9 @@ static void weights(fc_flash_gen *x) {
         masked_elements(x, 0);
         join(x, 0, FC_LOOP_LANE);
         leaf(x, 1, FC_LEAF_RESCALE, 0);
+        if (!x->mask.n) leaf(x, 2, FC_LEAF_RESCALE, 0); /* where the compiler does better */
         elements(x, 1);
+        if (x->mask.n) leaf(x, 2, FC_LEAF_RESCALE, 0);
         elements(x, ELEMENTS);
     } else {
         masked_elements(x, ELEMENTS);
@@ -216,37 +214,36 @@ static void last_walk(fc_flash_gen *x) {
     leaf(x, last, FC_LEAF_FILL, FC_FLASH_RIGHT);
     begin_turns(x, FC_LOOP_SERIAL);
     weights(x);
-    open(x, FC_LOOP_UNROLL, fc_flash_column(x), FC_CUDA_DEEP, each / FC_CUDA_DEEP);
+    open(x, FC_LOOP_UNROLL, x->column, FC_CUDA_DEEP, each / FC_CUDA_DEEP);
     leaf(x, last, FC_LEAF_LANES, 0);
     close_to(x, walk);
     if (!once) {
-        open(x, FC_LOOP_LAST, fc_flash_column(x), 1, 1)->part = (uint8_t)last;
+        open(x, FC_LOOP_LAST, x->column, 1, 1)->part = (uint8_t)last;
         leaf(x, last, FC_LEAF_PUSH, 0);
     }
     close_to(x, depth);
     if (once) {
         join(x, 1, FC_LOOP_LANE);
         leaf(x, 1, FC_LEAF_FINISH, 1);
-        leaf(x, 1, FC_LEAF_RESCALE, 1);
+        leaf(x, last, FC_LEAF_RESCALE, 1);
     } else {
         leaf(x, last, FC_LEAF_FOLD, 0);
     }
 }
 
 static void launch(fc_flash_gen *x) {
-    const unsigned row = fc_flash_row(x), last = x->f.n - 1,
-                   wide = FC_FLASH_BLOCK * x->cls->cuda.flash_wide;
+    const unsigned row = x->row, last = x->f.n - 1, wide = FC_FLASH_BLOCK * x->cls->cuda.flash_wide;
     buffers(x);
     if (row) open(x, FC_LOOP_GRID, 0, 1, 1)->end = (uint8_t)row;
     open(x, FC_LOOP_GRID, row, SIDE, 1);
-    open(x, FC_LOOP_GRID, fc_flash_wide(x), wide, 1);
+    open(x, FC_LOOP_GRID, x->wide, wide, 1);
     leaf(x, 0, FC_LEAF_FILL, FC_FLASH_ROWS);
     open(x, FC_LOOP_WARP, row, 16, SIDE / 16);
     open(x, FC_LOOP_UNROLL, row, 8, 2);
     open(x, FC_LOOP_LANE, row, 1, 8);
     for (unsigned s = 0; s + 1 < fc_flash_walks(x); s++) stage(x, s);
     last_walk(x);
-    columns(x, fc_flash_wide(x), wide, false);
+    columns(x, x->wide, wide, false);
     leaf(x, last, FC_LEAF_FINISH, 0);
     leaf(x, last, FC_LEAF_ROW, RESULTS);
     leaf(x, last, FC_LEAF_STORE, RESULTS);

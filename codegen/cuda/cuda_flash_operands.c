@@ -13,44 +13,27 @@
 enum { THREADS = FC_CUDA_THREADS, SIDE = FC_FLASH_SIDE, BLOCK = FC_FLASH_BLOCK };
 
 typedef struct side {
+    const char *name, *first, *size, *length; /* the first line; how many there are; along one */
     uint32_t part;
     bool left;
     unsigned reads, wide; /* elements of each of the 128 lines that it fills */
     uint32_t line, along; /* axes of the part: from line to line, and along one */
-    const char *name, *first, *size, *length; /* the first line; how many there are; along one */
 } side;
 
-static side side_of(const fc_flash_gen *x, unsigned which) {
-    const fc_class *a = &x->j->cls[0], *z = &x->j->cls[x->f.n - 1];
-    const unsigned deep = fc_flash_blocks_of_k(x->cls) * BLOCK;
-    if (which == 0)
-        return (side){.left = true,
-                      .reads = a->cuda.dot_left,
-                      .wide = deep,
-                      .line = a->cuda.dot_axis,
-                      .along = a->np,
-                      .name = "q",
-                      .first = "m0",
-                      .size = "down_size",
-                      .length = "deep"};
-    if (which == 1)
-        return (side){.reads = a->cuda.dot_right,
-                      .wide = deep,
-                      .line = a->cuda.dot_across,
-                      .along = a->np,
-                      .name = "k",
-                      .first = "next",
-                      .size = "columns",
-                      .length = "deep"};
-    return (side){.part = x->f.n - 1,
-                  .reads = z->cuda.dot_right,
-                  .wide = x->cls->cuda.flash_wide * BLOCK,
-                  .line = z->np,
-                  .along = x->f.across,
-                  .name = "v",
-                  .first = "next",
-                  .size = "columns",
-                  .length = "wide"};
+static side side_of(const fc_flash_gen *x, enum fc_flash_set set) {
+    static const side named[] = {
+        {.name = "q", .first = "m0", .size = "down_size", .length = "deep", .left = true},
+        {.name = "k", .first = "next", .size = "columns", .length = "deep"},
+        {.name = "v", .first = "next", .size = "columns", .length = "wide"}};
+    const uint32_t part = set == FC_FLASH_RIGHT ? x->f.n - 1 : 0;
+    const fc_class *c = &x->j->cls[part];
+    side s = named[set];
+    s.part = part;
+    s.reads = s.left ? c->cuda.dot_left : c->cuda.dot_right;
+    s.wide = BLOCK * (part ? x->cls->cuda.flash_wide : fc_flash_blocks_of_k(x->cls));
+    s.line = x->f.axis[part][s.left ? x->row : x->column];
+    s.along = x->f.axis[part][part ? x->wide : x->deep];
+    return s;
 }
 
 static fc_val operand(fc_flash_gen *x, const side *s) {
@@ -58,23 +41,14 @@ static fc_val operand(fc_flash_gen *x, const side *s) {
     return fc_cuda_red_value(g, 0)[s->left == g->cls->cuda.dot_swapped];
 }
 
-/* Indices of the axes that the operand stands along: rows of the other one, columns. */
-static void set_others(fc_flash_gen *x, fc_cuda_gen *g, const side *s) {
-    const uint32_t own[3] = {x->f.axis[s->part][fc_flash_row(x)],
-                             x->f.axis[s->part][fc_flash_column(x)], s->part ? x->f.across : g->np};
-    for (int i = 0; i < 3; i++)
-        if (own[i] != s->line && own[i] != s->along) fc_flash_index(g, own[i], "0");
-}
-
+/* With indices of the axes that the operand stands along: rows of the other one, columns. */
 static void open_side(fc_flash_gen *x, const side *s) {
     fc_flash_open(x, s->part, NULL, NULL);
-    set_others(x, fc_flash_part(x, s->part), s);
-}
-
-static void close_side(fc_flash_gen *x) {
-    fc_cuda_gen *g = &x->part[x->now];
-    memset(g->done, 0, g->code.ins.len);
-    fc_cuda_line(&g->t, "}");
+    for (uint32_t a = x->row; a <= x->wide; a++) {
+        const uint32_t own = x->f.axis[s->part][a];
+        if (own != FC_FLASH_NONE && own != s->line && own != s->along)
+            fc_flash_index(fc_flash_part(x, s->part), own, "0");
+    }
 }
 
 /* Once a tile: where this thread's first sixteen bytes are of the first line. */
@@ -90,7 +64,7 @@ static void begin_side(fc_flash_gen *x, const side *s) {
     fc_cuda_bases(g, g->axes);
     fc_cuda_line(&g->t, "%s = a%u + b%u;", s->name, (unsigned)g->k->accesses.at[a].buffer,
                  (unsigned)a);
-    close_side(x);
+    fc_flash_close(x);
 }
 
 static void bring_eights(fc_flash_gen *x, const side *s, const char *to) {
@@ -133,11 +107,11 @@ static void bring_ones(fc_flash_gen *x, const side *s, const char *to) {
                   to, BLOCK, FC_FLASH_ROOM, BLOCK, s->size, s->length);
     fc_mma_put_bits(&d, operand(x, s));
     fc_str_add(g->t.out, " : (unsigned short)0;\n");
-    close_side(x);
+    fc_flash_close(x);
 }
 
-static void bring_side(fc_flash_gen *x, unsigned which, const char *to) {
-    const side s = side_of(x, which);
+static void bring_side(fc_flash_gen *x, enum fc_flash_set set, const char *to) {
+    const side s = side_of(x, set);
     (s.reads == FC_CUDA_BY_ONE ? bring_ones : bring_eights)(x, &s, to);
 }
 
@@ -146,50 +120,46 @@ _Static_assert(SIDE == 128, "NEXT");
 
 /* Nothing of a hidden tile is asked for but what the last walk multiplies by. */
 static void skip_hidden(fc_flash_gen *x, unsigned walks) {
-    fc_cuda_text *t = fc_flash_frame(x);
     const unsigned skipping = x->passes ? walks : walks - 1;
     if (!x->mask.n || !skipping) return;
-    fc_cuda_line(t, "while (walk < %u && hidden(next)) {", skipping);
-    fc_cuda_line(t, "%s", NEXT);
-    fc_cuda_line(t, "}");
+    FC_FLASH_PUT("while (walk < %u && hidden(next)) {", skipping);
+    FC_FLASH_PUT("%s", NEXT);
+    FC_FLASH_PUT("}");
 }
 
 /* A stage: columns, and for the last walk what they are multiplied by. */
 static void bring_stages(fc_flash_gen *x) {
-    fc_cuda_text *t = fc_flash_frame(x);
     const unsigned rows = fc_flash_rows_room(x->cls), stage = fc_flash_stage(x->cls),
                    stages = x->cls->cuda.dot_stages, walks = fc_flash_walks(x);
     char second[64];
     snprintf(second, sizeof second, "stage + %u",
              fc_flash_blocks_of_k(x->cls) * (unsigned)FC_FLASH_ROOM);
-    fc_cuda_line(t, "unsigned int fill = 0, from = 0, walk = 0;");
-    fc_cuda_line(t, "ix next = 0;");
-    fc_cuda_line(t, "const auto bring = [&] {");
+    FC_FLASH_PUT("unsigned int fill = 0, from = 0, walk = 0;");
+    FC_FLASH_PUT("ix next = 0;");
+    FC_FLASH_PUT("const auto bring = [&] {");
     skip_hidden(x, walks);
-    fc_cuda_line(t, "if (walk < %u) {", walks);
-    fc_cuda_line(t, "unsigned short *const stage = all + %u + fill;", rows);
-    if (x->mask.n && !x->passes) fc_cuda_line(t, "if (!hidden(next)) {");
-    bring_side(x, 1, "stage");
-    t = fc_flash_frame(x);
-    if (x->mask.n && !x->passes) fc_cuda_line(t, "}");
-    if (walks > 1) fc_cuda_line(t, "if (walk == %u) {", walks - 1);
-    bring_side(x, 2, second);
-    t = fc_flash_frame(x);
-    if (walks > 1) fc_cuda_line(t, "}");
-    fc_cuda_line(t, "fill = fill == %u ? 0 : fill + %u;", (stages - 1) * stage, stage);
-    fc_cuda_line(t, "%s", NEXT);
-    fc_cuda_line(t, "}");
-    fc_cuda_line(t, "fc_bring_set();");
-    fc_cuda_line(t, "};");
-    fc_cuda_line(t, "#pragma unroll 1");
-    fc_cuda_line(t, "for (int ahead = 0; ahead < %u; ahead++) bring();", stages - 1);
+    FC_FLASH_PUT("if (walk < %u) {", walks);
+    FC_FLASH_PUT("unsigned short *const stage = all + %u + fill;", rows);
+    if (x->mask.n && !x->passes) FC_FLASH_PUT("if (!hidden(next)) {");
+    bring_side(x, FC_FLASH_COLUMNS, "stage");
+    if (x->mask.n && !x->passes) FC_FLASH_PUT("}");
+    if (walks > 1) FC_FLASH_PUT("if (walk == %u) {", walks - 1);
+    bring_side(x, FC_FLASH_RIGHT, second);
+    if (walks > 1) FC_FLASH_PUT("}");
+    FC_FLASH_PUT("fill = fill == %u ? 0 : fill + %u;", (stages - 1) * stage, stage);
+    FC_FLASH_PUT("%s", NEXT);
+    FC_FLASH_PUT("}");
+    FC_FLASH_PUT("fc_bring_set();");
+    FC_FLASH_PUT("};");
+    FC_FLASH_PUT("#pragma unroll 1");
+    FC_FLASH_PUT("for (int ahead = 0; ahead < %u; ahead++) bring();", stages - 1);
 }
 
 void fc_flash_bring(fc_flash_gen *x) {
-    for (unsigned i = 0; i < 3; i++) {
-        const side s = side_of(x, i);
+    for (unsigned set = FC_FLASH_ROWS; set <= FC_FLASH_RIGHT; set++) {
+        const side s = side_of(x, set);
         begin_side(x, &s);
     }
-    bring_side(x, 0, "all");
+    bring_side(x, FC_FLASH_ROWS, "all");
     bring_stages(x);
 }

@@ -67,89 +67,82 @@ void fc_flash_instructions(fc_flash_gen *x) {
 
 /* c: sums of the first product; x: place for what its kernel makes of them. */
 void fc_flash_first_product(fc_flash_gen *x, unsigned steps) {
-    fc_cuda_text *t = fc_flash_frame(x);
     const unsigned n = fc_flash_scores(x->cls);
-    fc_cuda_line(t, "float c[%u];", n);
-    fc_cuda_line(t, "#ifdef FC_EMULATE");
-    fc_cuda_line(t, "float *sums[%u];", n);
-    fc_cuda_line(t, "for (int i = 0; i < %u; i++) c[i] = 0, sums[i] = c + i;", n);
-    fc_cuda_line(t, "for (unsigned int d = 0; d < %u; d += 16)", steps * 16);
-    fc_cuda_line(t,
-                 "    fc_group_product_%s<%u, 1, 1>(sums, all + d / 64 * %d + group * 4096, all + "
+    FC_FLASH_PUT("float c[%u];", n);
+    FC_FLASH_PUT("#ifdef FC_EMULATE");
+    FC_FLASH_PUT("float *sums[%u];", n);
+    FC_FLASH_PUT("for (int i = 0; i < %u; i++) c[i] = 0, sums[i] = c + i;", n);
+    FC_FLASH_PUT("for (unsigned int d = 0; d < %u; d += 16)", steps * 16);
+    FC_FLASH_PUT("    fc_group_product_%s<%u, 1, 1>(sums, all + d / 64 * %d + group * 4096, all + "
                  "%u + held + d / 64 * %d + turn * %u, d %% 64);",
                  fc_flash_half(x, 0), n / 4, FC_FLASH_ROOM, fc_flash_rows_room(x->cls),
                  FC_FLASH_ROOM, turn_of(x));
-    fc_cuda_line(t, "#else");
-    fc_cuda_line(t, "fc_group_begin();");
+    FC_FLASH_PUT("#else");
+    FC_FLASH_PUT("fc_group_begin();");
     for (unsigned d = 0; d < steps; d++) {
         const unsigned at = d / 4 * FC_FLASH_ROOM / 8 + d % 4 * 2;
-        fc_cuda_line(
-            t, "fc_%s_scores(c, rows_matrix + %u, columns_matrix + %u + (held + turn * %u) / 8);",
+        FC_FLASH_PUT(
+            "fc_%s_scores(c, rows_matrix + %u, columns_matrix + %u + (held + turn * %u) / 8);",
             d ? "more" : "first", at, at, turn_of(x));
     }
-    fc_cuda_line(t, "fc_group_go();");
-    fc_cuda_line(t, "fc_settle_scores(c);");
-    fc_cuda_line(t, "#endif");
-    fc_cuda_line(t, "%s x[%u];", fc_flash_passed_type(x), n);
+    FC_FLASH_PUT("fc_group_go();");
+    FC_FLASH_PUT("fc_settle_scores(c);");
+    FC_FLASH_PUT("#endif");
+    FC_FLASH_PUT("%s x[%u];", fc_flash_passed_type(x), n);
 }
 
 static void emulated_sums(fc_flash_gen *x, unsigned steps) {
-    fc_cuda_text *t = fc_flash_frame(x);
     const unsigned right =
                        fc_flash_rows_room(x->cls) + fc_flash_blocks_of_k(x->cls) * FC_FLASH_ROOM,
                    n = fc_flash_sums(x->cls);
-    fc_cuda_line(t, "for (int i = 0; i < %u; i++) {", fc_flash_scores(x->cls));
-    fc_cuda_line(t, "const unsigned int on = thread / 32 * 16 + lane / 4 + i / 2 %% 2 * 8, off = i "
-                    "/ 4 * 8 + lane %% 4 * 2 + i %% 2;");
-    fc_cuda_line(t,
-                 "made[off / 64 * %d + on * 64 + (off / 8 %% 8 ^ on %% 8) * 8 + off %% 8] = "
+    FC_FLASH_PUT("for (int i = 0; i < %u; i++) {", fc_flash_scores(x->cls));
+    FC_FLASH_PUT("const unsigned int on = thread / 32 * 16 + lane / 4 + i / 2 %% 2 * 8, off = i "
+                 "/ 4 * 8 + lane %% 4 * 2 + i %% 2;");
+    FC_FLASH_PUT("made[off / 64 * %d + on * 64 + (off / 8 %% 8 ^ on %% 8) * 8 + off %% 8] = "
                  "(unsigned short)(weights[i / 2] >> i %% 2 * 16);",
                  FC_FLASH_ROOM);
-    fc_cuda_line(t, "}");
-    fc_cuda_line(t, "__syncthreads();");
-    fc_cuda_line(t, "float *all_sums[%u];", n);
-    fc_cuda_line(t, "for (int i = 0; i < %u; i++) all_sums[i] = o + i;", n);
-    fc_cuda_line(t, "for (unsigned int d = 0; d < %u; d += 16)", steps * 16);
-    fc_cuda_line(t, "    for (int b = 0; b < %u; b++)", n / 32);
-    fc_cuda_line(t,
-                 "        fc_group_product_%s<8, 1, 0>(all_sums + b * 32, made + d / 64 * %d + "
+    FC_FLASH_PUT("}");
+    FC_FLASH_PUT("__syncthreads();");
+    FC_FLASH_PUT("float *all_sums[%u];", n);
+    FC_FLASH_PUT("for (int i = 0; i < %u; i++) all_sums[i] = o + i;", n);
+    FC_FLASH_PUT("for (unsigned int d = 0; d < %u; d += 16)", steps * 16);
+    FC_FLASH_PUT("    for (int b = 0; b < %u; b++)", n / 32);
+    FC_FLASH_PUT("        fc_group_product_%s<8, 1, 0>(all_sums + b * 32, made + d / 64 * %d + "
                  "group * 4096, all + %u + held + b * %d + turn * %u + d / 64 * 4096, d %% 64);",
                  fc_flash_half(x, x->f.n - 1), FC_FLASH_ROOM, right, FC_FLASH_ROOM, turn_of(x));
-    fc_cuda_line(t, "__syncthreads();");
+    FC_FLASH_PUT("__syncthreads();");
 }
 
 /* o += weights of a turn times what came with its columns. */
 void fc_flash_last_product(fc_flash_gen *x, unsigned steps) {
-    fc_cuda_text *t = fc_flash_frame(x);
-    fc_cuda_line(t, "#ifdef FC_EMULATE");
+    FC_FLASH_PUT("#ifdef FC_EMULATE");
     emulated_sums(x, steps);
-    fc_cuda_line(t, "#else");
-    fc_cuda_line(t, "fc_group_begin();");
+    FC_FLASH_PUT("#else");
+    FC_FLASH_PUT("fc_group_begin();");
     for (unsigned d = 0; d < steps; d++)
-        fc_cuda_line(t, "fc_sums(o, weights + %u, right_matrix + %u + (held + turn * %u) / 8);",
-                     4 * d, d * 16 * BLOCK / 8, turn_of(x));
-    fc_cuda_line(t, "fc_group_go();");
-    fc_cuda_line(t, "fc_settle_sums(o);");
-    fc_cuda_line(t, "#endif");
+        FC_FLASH_PUT("fc_sums(o, weights + %u, right_matrix + %u + (held + turn * %u) / 8);", 4 * d,
+                     d * 16 * BLOCK / 8, turn_of(x));
+    FC_FLASH_PUT("fc_group_go();");
+    FC_FLASH_PUT("fc_settle_sums(o);");
+    FC_FLASH_PUT("#endif");
 }
 
 /* A chunk of the second product is complete: as in cuda_dot.c. */
 void fc_flash_join_levels(fc_flash_gen *x) {
-    fc_cuda_text *t = fc_flash_frame(x);
     const unsigned n = fc_flash_sums(x->cls);
-    fc_cuda_line(t, "const unsigned int chunk = (unsigned int)(at / %u);", x->chunk);
-    fc_cuda_line(t, "const bool here = at + %d < columns;", SIDE);
-    fc_cuda_line(t, "const unsigned int full = here ? chunk & ~(chunk + 1) : chunk;");
-    fc_cuda_line(t, "for (unsigned int l = 0; full >> l; l++)");
-    fc_cuda_line(t, "    if (full >> l & 1)");
-    fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "        for (int i = 0; i < %u; i++) o[i] = levels[(l * %u + i) * %d] + o[i];",
-                 n, n, THREADS);
-    fc_cuda_line(t, "if (here) {");
-    fc_cuda_line(t, "unsigned int l = 0;");
-    fc_cuda_line(t, "while (chunk >> l & 1) l++;");
-    fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int i = 0; i < %u; i++) levels[(l * %u + i) * %d] = o[i], o[i] = 0;", n,
+    FC_FLASH_PUT("const unsigned int chunk = (unsigned int)(at / %u);", x->chunk);
+    FC_FLASH_PUT("const bool here = at + %d < columns;", SIDE);
+    FC_FLASH_PUT("const unsigned int full = here ? chunk & ~(chunk + 1) : chunk;");
+    FC_FLASH_PUT("for (unsigned int l = 0; full >> l; l++)");
+    FC_FLASH_PUT("    if (full >> l & 1)");
+    FC_FLASH_PUT("#pragma unroll");
+    FC_FLASH_PUT("        for (int i = 0; i < %u; i++) o[i] = levels[(l * %u + i) * %d] + o[i];", n,
                  n, THREADS);
-    fc_cuda_line(t, "}");
+    FC_FLASH_PUT("if (here) {");
+    FC_FLASH_PUT("unsigned int l = 0;");
+    FC_FLASH_PUT("while (chunk >> l & 1) l++;");
+    FC_FLASH_PUT("#pragma unroll");
+    FC_FLASH_PUT("for (int i = 0; i < %u; i++) levels[(l * %u + i) * %d] = o[i], o[i] = 0;", n, n,
+                 THREADS);
+    FC_FLASH_PUT("}");
 }

@@ -8,6 +8,7 @@
 
 #include "codegen/cuda/cuda.h"
 #include "codegen/cuda/cuda_flash_facts.h"
+#include "codegen/cuda/prelude.h"
 
 /* In which form elements go from part to part. */
 typedef struct fc_flash_forms {
@@ -28,9 +29,11 @@ typedef struct fc_flash_gen {
     const fc_joined *j;
     const fc_class *cls; /* of the first part */
     fc_flash f;
+    uint32_t row, column, deep, wide; /* axes of the launch, behind those of batches */
     uint32_t form_axis[FC_MOST_JOINED][FC_MAX_AXES]; /* of each part's own, the launch's */
     uint32_t now;                                    /* the part whose text is under way */
     fc_cuda_gen part[FC_FLASH_PARTS];
+    uint8_t had[FC_CUH_COUNT]; /* of all */
     fc_flash_forms forms;
     fc_mask mask;        /* n is 0: none, or it is not looked at */
     fc_kernel masked[2]; /* part 1 with its code, hidden and shown; all else is borrowed */
@@ -52,15 +55,15 @@ enum fc_flash_set {
     FC_FLASH_PASSED /* by the first part, by the next */
 };
 
-/* The generator of a part, at the depth that the text has. */
+/* Makes the generator of a part; it, at the depth that the text has. */
+fusec_status fc_flash_open_part(fc_flash_gen *x, uint32_t part, const fc_kernel *k, fc_str *out,
+                                fc_error *e);
 fc_cuda_gen *fc_flash_part(fc_flash_gen *x, uint32_t part);
-static inline fc_cuda_gen *fc_flash_last(fc_flash_gen *x) {
-    return fc_flash_part(x, x->f.n - 1);
-}
 /* Lines of the frame, which has no part. */
 static inline fc_cuda_text *fc_flash_frame(fc_flash_gen *x) {
     return &fc_flash_part(x, 0)->t;
 }
+#define FC_FLASH_PUT(...) fc_cuda_line(fc_flash_frame(x), __VA_ARGS__)
 static inline uint32_t fc_flash_part_of(uint32_t part) {
     return part >= FC_FLASH_HIDDEN ? 1 : part;
 }
@@ -70,31 +73,20 @@ static inline uint32_t fc_flash_axis(const fc_flash_gen *x, uint32_t part, uint3
 static inline fc_loops *fc_flash_form(fc_flash_gen *x) {
     return &x->part[0].loops;
 }
-/* Axes of the launch, behind those of batches. */
-static inline unsigned fc_flash_row(const fc_flash_gen *x) {
-    return x->f.rank - 2;
-}
-static inline unsigned fc_flash_column(const fc_flash_gen *x) {
-    return x->f.rank - 1;
-}
-static inline unsigned fc_flash_deep(const fc_flash_gen *x) {
-    return x->f.rank;
-}
-static inline unsigned fc_flash_wide(const fc_flash_gen *x) {
-    return x->f.rank + 1;
-}
 /* How often a block goes over the columns: for each stage of reductions, and once more. */
 static inline unsigned fc_flash_walks(const fc_flash_gen *x) {
     return x->f.n == 3 && !x->cls->cuda.flash_once ? x->j->kernel[1]->nstages + 1 : 1;
 }
+#define FC_FLASH_EACH(r, s) /* reduction of a stage */                                             \
+    for (unsigned r = 0; r < x->j->kernel[1]->reductions.len; r++)                                 \
+        if (x->j->kernel[1]->reductions.at[r].stage == (s))
 /* Whether a stage has reductions that take their elements in the order of the tree, or others. */
 static inline bool fc_flash_in_order(const fc_flash_gen *x, unsigned r) {
     return !fc_cuda_any_order(&x->j->kernel[1]->reductions.at[r]);
 }
 static inline bool fc_flash_has(const fc_flash_gen *x, unsigned stage, bool in_order) {
-    const fc_kernel *k = x->j->kernel[1];
-    for (unsigned r = 0; r < k->reductions.len; r++)
-        if (k->reductions.at[r].stage == stage && fc_flash_in_order(x, r) == in_order) return true;
+    FC_FLASH_EACH(r, stage)
+    if (fc_flash_in_order(x, r) == in_order) return true;
     return false;
 }
 /* cuda_flash_loops.c: builds, verifies and prints the loop form. */
@@ -119,21 +111,18 @@ void fc_flash_index(fc_cuda_gen *g, uint32_t axis, const char *format, ...) FC_P
 /* Functions of elements: score(c, row, column), take0(x, row, column, h, w0), ...,
  * weight(x, row, column, h, ...), left(x, row, column), finish(c, row, column). */
 void fc_flash_functions(fc_flash_gen *x);
-
-/* What they are made of. f* of the reductions of stages before `stage`; the code of one value where
- * all axes [0, end) have indices; "return ...;", of a float that is rounded or of what is stored;
- * left() of a part, or of hidden elements. */
-void fc_flash_results(fc_cuda_gen *g, unsigned stage);
-void fc_flash_value(fc_cuda_gen *g, fc_val root, uint32_t end);
-void fc_flash_give_back(fc_cuda_gen *g, fc_val v, bool rounded);
-void fc_flash_left(fc_flash_gen *x, uint32_t part, const char *name);
+/* What calls them: two elements of the first product; what a stage takes; two of the left operand
+ * of the last one. */
+void fc_flash_score(fc_flash_gen *x);
+void fc_flash_step(fc_flash_gen *x, unsigned stage);
+void fc_flash_weights(fc_flash_gen *x);
 
 /* cuda_flash_mask.c. */
-fusec_status fc_flash_open_mask(fc_flash_gen *x, fc_str *out, uint8_t *had, fc_error *e);
+fusec_status fc_flash_open_mask(fc_flash_gen *x, fc_str *out, fc_error *e);
 void fc_flash_close_mask(fc_flash_gen *x);
 void fc_flash_mask_functions(fc_flash_gen *x);
-/* What a stage of the reductions takes of a hidden tile. */
-void fc_flash_hide_stage(fc_flash_gen *x, unsigned stage);
+/* What a reduction takes of a hidden tile. */
+void fc_flash_hide(fc_flash_gen *x, unsigned r);
 
 /* Fills x->forms. */
 void fc_flash_find_forms(fc_flash_gen *x);

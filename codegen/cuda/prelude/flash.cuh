@@ -27,6 +27,9 @@ template <typename R> FC_INLINE R fc_flash_meet(const R &a) {
     const R b = fc_join(a, fc_xor(a, 1));
     return fc_join(b, fc_xor(b, 2));
 }
+FC_INLINE unsigned int fc_two(unsigned short a, unsigned short b) {
+    return a | (unsigned int)b << 16;
+}
 FC_INLINE float fc_flash_sum(float a) {
     a += __shfl_xor_sync(~0u, a, 1);
     return a + __shfl_xor_sync(~0u, a, 2);
@@ -105,8 +108,12 @@ FC_INLINE fc_span fc_span_abs(const fc_span &a) {
     if (fc_is_any(a)) return fc_any();
     return a.lo >= 0 ? a : a.hi <= 0 ? fc_span_neg(a) : fc_between(0, fc_most(-a.lo, a.hi));
 }
-FC_INLINE fc_span fc_span_shr(const fc_span &a, int by) {
-    return fc_is_any(a) ? a : fc_between(a.lo >> by, a.hi >> by);
+/* by a number */
+FC_INLINE fc_span fc_span_shr(const fc_span &a, const fc_span &by) {
+    return fc_is_any(a) ? a : fc_between(a.lo >> by.lo, a.hi >> by.lo);
+}
+FC_INLINE fc_span fc_span_shl(const fc_span &a, const fc_span &by) {
+    return fc_span_mul(a, fc_between(1ll << by.lo, 1ll << by.lo));
 }
 /* where it may have wrapped around */
 FC_INLINE fc_span fc_span_within(const fc_span &a, long long lo, long long hi) {
@@ -131,12 +138,21 @@ FC_INLINE fc_truth fc_span_le(const fc_span &a, const fc_span &b) {
 FC_INLINE fc_truth fc_span_eq(const fc_span &a, const fc_span &b) {
     return fc_truth_of(a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, a.hi < b.lo || b.hi < a.lo);
 }
-FC_INLINE fc_truth fc_truth_not(const fc_truth &a) {
+FC_INLINE fc_truth fc_span_logical_not(const fc_truth &a) {
     return fc_truth_of(a.none, a.all);
 }
-FC_INLINE fc_truth fc_truth_and(const fc_truth &a, const fc_truth &b) {
+FC_INLINE fc_truth fc_span_logical_and(const fc_truth &a, const fc_truth &b) {
     return fc_truth_of(a.all && b.all, a.none || b.none);
 }
-FC_INLINE fc_truth fc_truth_or(const fc_truth &a, const fc_truth &b) {
+FC_INLINE fc_truth fc_span_logical_or(const fc_truth &a, const fc_truth &b) {
     return fc_truth_of(a.all || b.all, a.none && b.none);
+}
+FC_INLINE fc_truth fc_span_gt(const fc_span &a, const fc_span &b) {
+    return fc_span_lt(b, a);
+}
+FC_INLINE fc_truth fc_span_ge(const fc_span &a, const fc_span &b) {
+    return fc_span_le(b, a);
+}
+FC_INLINE fc_truth fc_span_ne(const fc_span &a, const fc_span &b) {
+    return fc_span_logical_not(fc_span_eq(a, b));
 }

@@ -59,6 +59,11 @@ FC_INLINE unsigned int fc_f16_pair(float a, float b) {
     return r;
 #endif
 }
+FC_INLINE void fc_f16_round(float &a, float &b) {
+    const unsigned int two = fc_f16_pair(a, b);
+    a = fc_f16_value((unsigned short)two);
+    b = fc_f16_value((unsigned short)(two >> 16));
+}
 
 //@ pair_bf16
 FC_INLINE unsigned int fc_bf16_pair(float a, float b) {
@@ -69,6 +74,11 @@ FC_INLINE unsigned int fc_bf16_pair(float a, float b) {
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
     return r;
 #endif
+}
+FC_INLINE void fc_bf16_round(float &a, float &b) {
+    const unsigned int two = fc_bf16_pair(a, b);
+    a = __uint_as_float(two << 16);
+    b = __uint_as_float(two & 0xffff0000u);
 }
 
 // The lower two of four 8-bit integers, or the upper two: as the last bits of 128 (of 1024) they are floats already, less their

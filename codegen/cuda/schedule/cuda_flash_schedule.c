@@ -19,13 +19,9 @@ typedef struct chosen {
     uint32_t align;
 } chosen;
 
-static uint32_t own(const chosen *x, uint32_t part, uint32_t axis) {
-    return x->f.axis[part][axis];
-}
-
 /* Of the arrays that are passed on, by the nest of the first part. */
 static int64_t extent(const chosen *x, uint32_t axis) {
-    return x->j->nest[0]->extent[own(x, 0, axis)];
+    return x->j->nest[0]->extent[x->f.axis[0][axis]];
 }
 
 /* Maps begin at the first element, and sizes are those of what is passed on. */
@@ -36,7 +32,7 @@ static bool same_places(const chosen *x) {
     for (uint32_t i = 1; i < j->n; i++) {
         if (j->nest[i]->offset[x->f.taken[i]]) return false;
         for (uint32_t a = 0; a < x->f.rank; a++)
-            if (j->nest[i]->extent[own(x, i, a)] != extent(x, a)) return false;
+            if (j->nest[i]->extent[x->f.axis[i][a]] != extent(x, a)) return false;
     }
     return true;
 }
@@ -46,7 +42,7 @@ static bool same_places(const chosen *x) {
 static bool find_sides(chosen *x) {
     fc_joined *j = x->j;
     const fc_nest *a = j->nest[0], *z = j->nest[j->n - 1];
-    const uint32_t columns = own(x, 0, x->f.rank - 1);
+    const uint32_t columns = x->f.axis[0][x->f.rank - 1];
     const bool swapped = !fc_dot_stands(a, x->first.left, columns);
     const uint8_t *rows_of = swapped ? x->first.right : x->first.left,
                   *columns_of = swapped ? x->first.left : x->first.right;
@@ -58,7 +54,7 @@ static bool find_sides(chosen *x) {
         return false;
     uint32_t row = x->f.rank - 1;
     while (row-- > 0) {
-        const uint32_t first = own(x, 0, row), last = own(x, j->n - 1, row);
+        const uint32_t first = x->f.axis[0][row], last = x->f.axis[j->n - 1][row];
         if (!fc_dot_stands(a, rows_of, first) && fc_dot_stands(a, columns_of, first) &&
             fc_dot_stands(z, other, last))
             break;
@@ -67,10 +63,10 @@ static bool find_sides(chosen *x) {
     fc_flash_set_rows(&x->f, row);
     row = x->f.rank - 2;
     j->cls[0].cuda.dot_swapped = swapped;
-    j->cls[0].cuda.dot_axis = (uint16_t)own(x, 0, row);
+    j->cls[0].cuda.dot_axis = (uint16_t)x->f.axis[0][row];
     j->cls[0].cuda.dot_across = (uint16_t)columns;
     j->cls[j->n - 1].cuda.dot_swapped = turned;
-    j->cls[j->n - 1].cuda.dot_axis = (uint16_t)own(x, j->n - 1, row);
+    j->cls[j->n - 1].cuda.dot_axis = (uint16_t)x->f.axis[j->n - 1][row];
     j->cls[j->n - 1].cuda.dot_across = (uint16_t)x->f.across;
     return true;
 }
