@@ -62,11 +62,8 @@ static void start(fc_flash_gen *x, unsigned stage) {
 
 /* Threads that share a row; of those in order, all lanes of a chunk. */
 static void join(fc_flash_gen *x, const fc_loop *n) {
-    if (x->cls->cuda.flash_once && n->phase) {
-        EACH_ROW("total[h] = fc_flash_sum(total[h]);");
-        return;
-    }
     FC_FLASH_EACH(r, n->phase) {
+        if (x->cls->cuda.flash_once) continue; /* with what takes the results */
         if (fc_flash_in_order(x, r) != x->ends) continue;
         if (!x->ends) {
             EACH_ROW("w%u[h] = fc_flash_meet(w%u[h]);", r, r);
@@ -80,7 +77,7 @@ static void join(fc_flash_gen *x, const fc_loop *n) {
 static void finish(fc_flash_gen *x, unsigned stage) {
     const unsigned count = x->part[1].l.extra + FC_PB_COUNT;
     if (x->cls->cuda.flash_once) {
-        EACH_ROW("total[h] = 1.0f / total[h];");
+        EACH_ROW("total[h] = 1.0f / fc_flash_sum(total[h]);");
         return;
     }
     FC_FLASH_EACH(r, stage) {
@@ -100,7 +97,8 @@ static void rescale(fc_flash_gen *x) {
     FC_FLASH_PUT("#pragma unroll");
     FC_FLASH_PUT("for (int h = 0; h < 2; h++) {");
     FC_FLASH_PUT("const float was = top[h];");
-    FC_FLASH_PUT("top[h] = w0[h].c0;");
+    FC_FLASH_PUT("top[h] = fc_flash_meet(w0[h]).c0;");
+    FC_FLASH_PUT("w0[h].c0 = top[h];");
     FC_FLASH_PUT("off[h] = top[h] == fc_minus_inf() ? 0.0f : top[h];");
     FC_FLASH_PUT("by[h] = fc_near_exp(was - off[h]);");
     FC_FLASH_PUT("total[h] *= by[h];");
@@ -187,6 +185,7 @@ static void product_leaf(fc_flash_gen *x, const fc_loop *n) {
 static void begin_elements(fc_flash_gen *x, const fc_loop *n) {
     const fc_loop *each = node_at(x, node_at(x, n->body)->body);
     const bool pairs = each->kind == FC_LOOP_VECTOR, wide = n->first == x->wide;
+    if (wide) FC_FLASH_PUT("fc_brought<0>();"); /* none is under way when a tile ends */
     FC_FLASH_PUT("#pragma unroll");
     FC_FLASH_PUT("for (int i = 0; i < %u; i += %u) {", 4 * n->count, pairs ? 2 : 1);
     FC_FLASH_PUT("const int h = i / 2 %% 2;");
@@ -216,7 +215,9 @@ static void tiles(fc_flash_gen *x, const fc_loop *n) {
     x->walk = n;
     FC_FLASH_PUT("#pragma unroll 1");
     FC_FLASH_PUT("for (ix at = 0; at < columns; at += %d) {", SIDE);
-    if (x->mask.n) FC_FLASH_PUT("const bool whole = shown(at), away = hidden(at);");
+    if (x->mask.n) /* in the order in which they are asked for: registers depend on it */
+        FC_FLASH_PUT(n->part == x->f.n - 1 ? "const bool away = hidden(at), whole = shown(at);"
+                                           : "const bool whole = shown(at), away = hidden(at);");
     list(x, n->body);
     FC_FLASH_PUT("}");
     x->walk = NULL;
@@ -357,7 +358,6 @@ static void grid(fc_flash_gen *x, const fc_loop *n) {
     begin_launch(x);
     begin_tile(x);
     list(x, n->body);
-    FC_FLASH_PUT("fc_brought<0>();");
     FC_FLASH_PUT("__syncthreads();");
     FC_FLASH_PUT("}");
 }

@@ -275,9 +275,13 @@ static const char *suffix(const fc_flash_gen *x) {
 void fc_flash_score(fc_flash_gen *x) {
     const fc_kernel *k = x->j->kernel[0];
     const bool f16 = k->accesses.at[k->stores.at[0].access].dtype == FUSEC_F16;
-    FC_FLASH_PUT("x[i] = score(c[i], own[h], column0);");
-    FC_FLASH_PUT("x[i + 1] = score(c[i + 1], own[h], column1);");
-    if (x->forms.rounds) FC_FLASH_PUT("fc_%s_round(x[i], x[i + 1]);", f16 ? "f16" : "bf16");
+    if (x->forms.rounds)
+        FC_FLASH_PUT("fc_%s_round(x[i], x[i + 1], score(c[i], own[h], column0), score(c[i + 1], "
+                     "own[h], column1));",
+                     f16 ? "f16" : "bf16");
+    else
+        FC_FLASH_PUT("x[i] = score(c[i], own[h], column0), x[i + 1] = score(c[i + 1], own[h], "
+                     "column1);");
 }
 
 /* The walk that goes once keeps what it makes of an element. */

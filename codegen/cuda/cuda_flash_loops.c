@@ -191,9 +191,8 @@ static void weights(fc_flash_gen *x) {
         masked_elements(x, 0);
         join(x, 0, FC_LOOP_LANE);
         leaf(x, 1, FC_LEAF_RESCALE, 0);
-        if (!x->mask.n) leaf(x, 2, FC_LEAF_RESCALE, 0); /* where the compiler does better */
+        leaf(x, 2, FC_LEAF_RESCALE, 0);
         elements(x, 1);
-        if (x->mask.n) leaf(x, 2, FC_LEAF_RESCALE, 0);
         elements(x, ELEMENTS);
     } else {
         masked_elements(x, ELEMENTS);

@@ -124,7 +124,6 @@ void fc_flash_mask_functions(fc_flash_gen *x);
 /* What a reduction takes of a hidden tile. */
 void fc_flash_hide(fc_flash_gen *x, unsigned r);
 
-/* Fills x->forms. */
 void fc_flash_find_forms(fc_flash_gen *x);
 /* The type of `x` in the functions of the part behind the first. */
 const char *fc_flash_passed_type(const fc_flash_gen *x);

@@ -59,10 +59,10 @@ FC_INLINE unsigned int fc_f16_pair(float a, float b) {
     return r;
 #endif
 }
-FC_INLINE void fc_f16_round(float &a, float &b) {
+FC_INLINE void fc_f16_round(float &x, float &y, float a, float b) {
     const unsigned int two = fc_f16_pair(a, b);
-    a = fc_f16_value((unsigned short)two);
-    b = fc_f16_value((unsigned short)(two >> 16));
+    x = fc_f16_value((unsigned short)two);
+    y = fc_f16_value((unsigned short)(two >> 16));
 }
 
 //@ pair_bf16
@@ -75,10 +75,10 @@ FC_INLINE unsigned int fc_bf16_pair(float a, float b) {
     return r;
 #endif
 }
-FC_INLINE void fc_bf16_round(float &a, float &b) {
+FC_INLINE void fc_bf16_round(float &x, float &y, float a, float b) {
     const unsigned int two = fc_bf16_pair(a, b);
-    a = __uint_as_float(two << 16);
-    b = __uint_as_float(two & 0xffff0000u);
+    x = __uint_as_float(two << 16);
+    y = __uint_as_float(two & 0xffff0000u);
 }
 
 // The lower two of four 8-bit integers, or the upper two: as the last bits of 128 (of 1024) they are floats already, less their
