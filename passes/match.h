@@ -77,6 +77,7 @@ typedef struct fc_pterm {
 typedef struct fc_compiled {
     const fc_rewrite_rule *rule;
     uint8_t npattern, nresult; /* terms; the root is term 0 */
+    uint8_t nswaps;            /* commutative rows of the pattern */
     fc_pterm pattern[FC_P_TERMS], result[FC_P_TERMS];
 } fc_compiled;
 

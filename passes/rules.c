@@ -265,39 +265,32 @@ static unsigned number_swaps(fc_compiled *c) {
 
 /* ---- the set --------------------------------------------------------------------------------- */
 
-static bool add_variants(fc_ruleset *s, uint16_t rule, unsigned nswaps) {
-    const fc_compiled *c = &s->rules.at[rule];
+static fc_variant variant(const fc_compiled *c, size_t rule, unsigned swaps) {
     const fc_pterm *root = &c->pattern[0];
-    for (unsigned swaps = 0; swaps < 1u << nswaps; swaps++) {
-        fc_variant v = {.rule = rule, .swaps = (uint8_t)swaps};
-        for (unsigned k = 0; k < root->nkids; k++) {
-            unsigned from = swaps & root->swap ? 1 - k : k;
-            const fc_pterm *t = &c->pattern[root->kid[from]];
-            v.expect[k] = t->kind == FC_P_OP      ? t->op
-                          : t->kind == FC_P_VALUE ? FC_OP_NONE
-                                                  : FC_OP_CONST;
-        }
-        if (!fc_push(s->alloc, &s->variants, v)) return false;
+    fc_variant v = {.rule = (uint16_t)rule, .swaps = (uint8_t)swaps};
+    for (unsigned k = 0; k < root->nkids; k++) {
+        unsigned from = swaps & root->swap ? 1 - k : k;
+        const fc_pterm *t = &c->pattern[root->kid[from]];
+        v.expect[k] = t->kind == FC_P_OP ? t->op : t->kind == FC_P_VALUE ? FC_OP_NONE : FC_OP_CONST;
     }
-    return true;
-}
-
-static unsigned root_of(const fc_ruleset *s, const fc_variant *v) {
-    return s->rules.at[v->rule].pattern[0].op;
+    return v;
 }
 
 /* By root; the order of the table stays within one root. */
-static void sort_variants(fc_ruleset *s) {
-    for (size_t i = 0; i < s->variants.len; i++) {
-        fc_variant v = s->variants.at[i];
-        unsigned op = root_of(s, &v);
-        size_t k = i;
-        for (; k > 0 && root_of(s, &s->variants.at[k - 1]) > op; k--)
-            s->variants.at[k] = s->variants.at[k - 1];
-        s->variants.at[k] = v;
-        s->first[op + 1]++;
-    }
+static bool add_variants(fc_ruleset *s) {
+    uint32_t next[FC_OP_COUNT_];
+    for (size_t i = 0; i < s->rules.len; i++)
+        s->first[s->rules.at[i].pattern[0].op + 1] += 1u << s->rules.at[i].nswaps;
     for (unsigned op = 0; op < FC_OP_COUNT_; op++) s->first[op + 1] += s->first[op];
+    memcpy(next, s->first, sizeof next);
+    if (!fc_reserve(s->alloc, &s->variants, s->first[FC_OP_COUNT_])) return false;
+    s->variants.len = s->first[FC_OP_COUNT_];
+    for (size_t i = 0; i < s->rules.len; i++) {
+        const fc_compiled *c = &s->rules.at[i];
+        for (unsigned swaps = 0; swaps < 1u << c->nswaps; swaps++)
+            s->variants.at[next[c->pattern[0].op]++] = variant(c, i, swaps);
+    }
+    return true;
 }
 
 enum { MOST_SWAPS = 3 }; /* rows of a pattern whose operands may be exchanged */
@@ -310,14 +303,12 @@ static fusec_status compile_rule(fc_ruleset *s, const name_table *names,
     if (!wrong) c.nresult = (uint8_t)read_text(names, rule->result, c.result, FC_P_TERMS, &wrong);
     if (!wrong) wrong = check_pattern(&c);
     if (!wrong) wrong = type_result(c.result, c.nresult);
-    unsigned nswaps = wrong ? 0 : number_swaps(&c);
-    if (nswaps > MOST_SWAPS) wrong = "too many commutative rows";
+    if (!wrong) c.nswaps = (uint8_t)number_swaps(&c);
+    if (c.nswaps > MOST_SWAPS) wrong = "too many commutative rows";
     if (wrong)
         return fc_fail(e, FUSEC_INTERNAL, "the rule %s -> %s has %s", rule->pattern, rule->result,
                        wrong);
-    if (!fc_push(s->alloc, &s->rules, c) || !add_variants(s, (uint16_t)(s->rules.len - 1), nswaps))
-        return fc_oom(e);
-    return FUSEC_OK;
+    return fc_push(s->alloc, &s->rules, c) ? FUSEC_OK : fc_oom(e);
 }
 
 static fusec_status compile(const fc_rewrite_rule *rules, uint32_t n, uint32_t mode,
@@ -326,8 +317,7 @@ static fusec_status compile(const fc_rewrite_rule *rules, uint32_t n, uint32_t m
     name_init(&names);
     out->mode = mode;
     for (uint32_t i = 0; i < n; i++) FC_TRY(compile_rule(out, &names, &rules[i], e));
-    sort_variants(out);
-    return FUSEC_OK;
+    return add_variants(out) ? FUSEC_OK : fc_oom(e);
 }
 
 fusec_status fc_rules_compile(const fc_alloc *alloc, const fc_rewrite_rule *rules, uint32_t n,
