@@ -414,7 +414,7 @@ static fusec_status write(fc_flash_gen *x, const char *name, fc_error *e) {
     FC_FLASH_PUT(
         "extern \"C\" __global__ void __launch_bounds__(%d, %u) %s(const __grid_constant__ P p) {",
         THREADS, fc_flash_together(x->cls), name);
-    fc_cuda_line(t, "fc_begin();");
+    FC_FLASH_PUT("fc_begin();");
     list(x, fc_flash_form(x)->function[0]);
     FC_FLASH_PUT("}");
     return fc_flash_frame(x)->out->oom ? fc_oom(e) : FUSEC_OK;
