@@ -105,6 +105,7 @@ static bool open_rig(rig *r, const char *device, program_fn *build, const sizes 
     memset(r, 0, sizeof *r);
     r->s = s;
     if (!fc_fixture_open(&r->f, device)) return false;
+    r->f.device->machine.threads = 2; /* how many there are decides what is cut */
     fc_graph *g = &r->f.g;
     const fc_dim h = gbd(g, "h"), n = gbd(g, "n"), m = gbd(g, "m"), d = gbd(g, "d");
     const operands x = {.g = g,

@@ -56,6 +56,7 @@ static result run(fc_edge mode, const char *device, int64_t h, int64_t w, bool i
     fc_fixture f;
     result r = {0};
     if (!fc_fixture_open(&f, device)) return r;
+    f.device->machine.threads = 2; /* how many there are decides what is cut */
     f.device->machine.near_cache = leans ? 64 : (size_t)64 << 10;
     leans ? leaning(&f.g, mode) : mode ? picture(&f.g, mode) : differences(&f.g);
     fc_program *p = fc_fixture_compile(&f);
