@@ -283,10 +283,12 @@ FC_TEST(nest, class_text) {
     FC_EXPECT_EQ_I64(fc_class_stands_in(&cls, &other), 1); /* it tests more, and reads otherwise */
     FC_EXPECT_FALSE(fc_class_stands_in(&other, &cls));
     cls.cuda.kind = other.cuda.kind = FC_CUDA_ONE;
+    cls.cuda.iterations = other.cuda.iterations = 8;
     cls.cuda.repeat = 1;
     other.cuda.repeat = 4;
     FC_EXPECT_EQ_I64(fc_class_stands_in(&cls, &other), 4); /* as many more blocks */
     cls.cuda.kind = other.cuda.kind = FC_CUDA_RING;
+    cls.cuda.iterations = other.cuda.iterations = 0;
     other.cuda.repeat = 1;
     cls.cuda.buffers = 6;
     FC_EXPECT_FALSE(fc_class_stands_in(&cls, &other));
