@@ -167,6 +167,29 @@ static fc_node spread(const product *p, const side *s, bool *spreads) {
 
 /* ---- the domain ------------------------------------------------------------------------------ */
 
+/* 0: both operands have it, 1: the left one alone, 2: the right one. */
+static int kind_of(const product *p, uint8_t label) {
+    const bool left = axis_of(&p->x[0], label) >= 0, right = axis_of(&p->x[1], label) >= 0;
+    return left && right ? 0 : left ? 1 : 2;
+}
+
+/* Whether axes of one operand are on both sides of the other one's in the result, as the pictures
+ * and the places of a convolution around its filters: batch, m, n and batch, n, m are two other
+ * orders. The domain then has that of the result, if its last axis is of one operand. */
+static bool is_interleaved(const product *p) {
+    unsigned turns = 0;
+    if (!kind_of(p, p->out[p->nout - 1])) return false;
+    for (uint32_t i = 1; i < p->nout; i++)
+        turns += kind_of(p, p->out[i]) != kind_of(p, p->out[i - 1]);
+    return turns > (kind_of(p, p->out[0]) ? 1u : 2u);
+}
+
+static void swap_sides(product *p) {
+    const side x = p->x[0];
+    p->x[0] = p->x[1];
+    p->x[1] = x;
+}
+
 /* Labels of the domain, in order; gives the tree. */
 static uint32_t choose_domain(product *p) {
     const side *x = &p->x[0], *y = &p->x[1];
@@ -180,11 +203,15 @@ static uint32_t choose_domain(product *p) {
         p->rank = full->rank;
         return p->rank && summed(p, p->domain[p->rank - 1]) ? FC_TREE_INNER : FC_TREE_OUTER;
     }
-    for (int kind = 0; kind < 3; kind++) /* batch, m, n in the order of the result */
-        for (uint32_t i = 0; i < p->nout; i++) {
-            const bool left = axis_of(x, p->out[i]) >= 0, right = axis_of(y, p->out[i]) >= 0;
-            if ((left && right ? 0 : left ? 1 : 2) == kind) p->domain[p->rank++] = p->out[i];
-        }
+    if (is_interleaved(p)) {
+        memcpy(p->domain, p->out, p->nout);
+        p->rank = p->nout;
+        if (kind_of(p, p->out[p->nout - 1]) == 1) swap_sides(p);
+    } else {
+        for (int kind = 0; kind < 3; kind++) /* batch, m, n in the order of the result */
+            for (uint32_t i = 0; i < p->nout; i++)
+                if (kind_of(p, p->out[i]) == kind) p->domain[p->rank++] = p->out[i];
+    }
     for (uint32_t i = 0; i < x->rank; i++)
         if (summed(p, x->label[i])) p->domain[p->rank++] = x->label[i];
     return FC_TREE_DOT;

@@ -210,6 +210,8 @@ static const form forms[] = {
     {"broadcast", "bik,bkj->bij", 2, {"1ik", "bkj"}},
     {"two_sums", "ikl,jkl->ij", 2, {"ikb", "jkb"}},
     {"two_sums_apart", "kil,lkj->ij", 2, {"kib", "bkj"}},
+    {"two_sums_turned", "ikl,jlk->ij", 2, {"ikb", "jbk"}},
+    {"around", "ikb,jk->ijb", 2, {"ikb", "jk"}},
     {"alone", "ikl,kj->ij", 2, {"ikb", "kj"}},
     {"vector", "ik,k->i", 2, {"ik", "k"}},
     {"row", "k,kj->j", 2, {"k", "kj"}},
@@ -333,8 +335,8 @@ FC_TEST(contract, order_around_chunks) {
         if (!fc_test_takes(2)) continue;
         judge_form(&forms[0], FUSEC_F32, &(sizes){{3, 5, k[i], 1}}, 500);
         judge_form(&forms[1], FUSEC_F64, &(sizes){{2, 3, k[i], 1}}, 500);
-        judge_form(&forms[12], FUSEC_F32, &(sizes){{2, 1, k[i], 1}}, 500);
-        judge_form(&forms[13], FUSEC_F32, &(sizes){{1, 3, k[i], 1}}, 500);
+        judge_form(&forms[14], FUSEC_F32, &(sizes){{2, 1, k[i], 1}}, 500);
+        judge_form(&forms[15], FUSEC_F32, &(sizes){{1, 3, k[i], 1}}, 500);
     }
 }
 

@@ -173,6 +173,34 @@ FC_TEST(lang_index, windows_have_the_bits_of_reductions) {
     shell_close(&sh);
 }
 
+/* Sums over several axes of which the operands' places are no run, in tiles on a processor: padded,
+ * with strides, as integers and with a result whose axes are in another order. */
+FC_TEST(lang_index, convolutions_have_the_bits_of_the_interpreter) {
+    OPEN(sh);
+    shell_run(&sh, "fusec -q -d cpu -e '1'");
+    if (sh.code) FC_SKIP("there is no LLVM here");
+    shell_write(&sh, "conv.fuse",
+                "def of(x: T[n, c, h, w], k: T[m, c, 3, 5], s: f32[n]) {\n"
+                "    p = boundary(x, mode=\"zero\")\n"
+                "    a[b, f, i in 0..h, j in 0..w] = sum[l, u, v](p[b, l, i + u - 1, j + v - 2] * "
+                "k[f, l, u, v])\n"
+                "    y[f, b, i in 0..8, j in 0..6] = sum[l, u, v](x[b, l, 2*i + u, 3*j + v] * "
+                "k[f, l, u, v])\n"
+                "    z[b, f, i in 0..h - 2, j in 0..w - 4] = sum[u, l, v](f32(x[b, l, i + u, j + "
+                "v]) * s[b] * f32(k[f, l, u, v]))\n"
+                "    return a, y, z\n}\n");
+    for (int i = 0; i < 3; i++) {
+        const char *t = i == 0 ? "f32" : i == 1 ? "i8" : "f64";
+        for (int d = 0; d < 2; d++)
+            EXPECT_RUN(sh, 0,
+                       "fusec run conv.fuse -q -d %s x=rand:%s:3x7x19x23 k=rand:%s:9x7x3x5 "
+                       "s=rand:f32:3 -o out1=a%d.npy -o out2=b%d.npy -o out3=c%d.npy",
+                       d ? "cpu" : "interp", t, t, d, d, d);
+        EXPECT_RUN(sh, 0, "cmp a0.npy a1.npy && cmp b0.npy b1.npy && cmp c0.npy c1.npy");
+    }
+    shell_close(&sh);
+}
+
 /* With sizes that have names: what must hold at the call, in the words of the source. */
 FC_TEST(lang_index, conditions_on_sizes) {
     static const char text[] = "def f(a: f32[n], m: dim) -> f32[m] {\n"
@@ -290,6 +318,8 @@ FC_TEST(lang_index, kernel_counts) {
         {1, "-e 'sum(exp(-sum((a[:, None] - b[None])**2, axis=2)), axis=1)' a=f32:90x3 b=f32:80x3"},
         {1, "-e 'stack([exp(x), sin(x)], axis=1)' x=f32:100"},
         {1, "'" FUSEC_SOURCE_DIR "/examples/embedding.fuse'"},
+        {1, "'" FUSEC_SOURCE_DIR "/examples/convolution.fuse'"},
+        {1, "-e 'einsum(\"bik,jk->bji\", a, b)' a=f32:3x64x32 b=f32:48x32"},
         {4, "'" FUSEC_SOURCE_DIR "/examples/colours.fuse'"},
         {3, "'" FUSEC_SOURCE_DIR "/examples/gaussian.fuse'"},
         {3, "'" FUSEC_SOURCE_DIR "/tests/lang/programs/blur.fuse'"},

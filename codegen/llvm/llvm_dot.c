@@ -2,7 +2,9 @@
 /* llvm_dot.c - contractions in tiles: what is done at the leaves of their loop form (llvm_loops.c).
  *
  * In: a kernel of FC_SCHED_DOT whose innermost kept axis (n) the left operand does not have and one
- * of whose other axes (m, class.llvm.down_axis) the right one does not have, with one reduced axis.
+ * of whose other axes (m, class.llvm.down_axis) the right one does not have. Several reduced axes
+ * (of a convolution channels and places of the filter) are numbered as one, k: an element of the
+ * right operand has indices of its own there, a vector of the left one those of its lanes.
  *
  *     fill    an operand of a block, a chunk of k: its code, vector by vector, to a panel
  *                 right   vectors along n     [n / WIDTH][k][WIDTH]
@@ -45,6 +47,7 @@ static bool lies_across(const fc_ll_dot *d, uint32_t a, bool left) {
     const fc_ll *f = d->f;
     const unsigned k = f->cls->np, lanes = left ? k : d->n_axis, rows = left ? d->m_axis : k;
     if (f->k->accesses.at[a].buffer == FC_NO_BUFFER || fc_is_stored(f->k, a)) return false;
+    if (f->cls->nr > 1) return false;
     for (fc_val v = 0; v < f->code.ins.len; v++) {
         const fc_instr *i = &f->code.ins.at[v];
         if (d->need[!left][v] && i->op == FC_OP_LOAD && i->imm == a && i->level == FC_POINT)
@@ -156,8 +159,10 @@ static void fill_last_panel(fc_ll_dot *d) {
 static void right_row(fc_ll_dot *d, const char *k, const char *from, const char *to) {
     fc_ll *f = d->f;
     f->element = fc_ll_dot_plus(f, d->b->k.lo, k);
+    if (f->cls->nr > 1) f->at = fc_ll_at_element(f, f->element);
     d->row = fc_ll_dot_times(f, k, d->p.width);
     copy(d, 1, from, to, copy_right);
+    f->at = NULL;
     f->element = NULL;
 }
 
@@ -187,13 +192,20 @@ static void fill_tiles(fc_ll_dot *d, const char *x, const char *lanes, const cha
     }
 }
 
-static void copy_left(fc_ll *f, void *user) {
+static void copy_left_here(fc_ll *f, void *user) {
     const fc_ll_dot *d = user;
     fc_ll_forget_points(f);
     fc_ll_emit_points(f, d->need[0]);
     const char *v = fc_ll_value(f, d->value[0], f->V);
     to_panel(d, d->left, fc_ll_dot_plus(f, d->row, fc_ll_dot_minus(f, f->x, d->b->k.lo)), v,
              d->value[0]);
+}
+
+static void copy_left(fc_ll *f, void *user) {
+    if (f->cls->nr > 1)
+        fc_ll_at_vector(f, copy_left_here, user);
+    else
+        copy_left_here(f, user);
 }
 
 /* Row `m` of the left operand to row `i` of the panel, elements [from, to). */
@@ -248,7 +260,8 @@ static void make_right(fc_ll_dot *d) {
     if (d->turned[1]) {
         by_tiles(d, false);
     } else {
-        f->ahead = f->cls->llvm.brief ? FC_LOOP_NOT_AHEAD : FC_LOOP_NEXT_ROWS;
+        const bool next = !f->cls->llvm.brief && f->cls->nr == 1;
+        f->ahead = next ? FC_LOOP_NEXT_ROWS : FC_LOOP_NOT_AHEAD;
         right_row(d, fc_ll_for(f, &l, "0", d->kn), d->b->columns.lo, d->b->columns.hi);
         f->ahead = FC_LOOP_NOT_AHEAD;
         fc_ll_for_end(f, &l, "1");
@@ -261,7 +274,7 @@ static void make_right(fc_ll_dot *d) {
 static void make_left(fc_ll_dot *d) {
     fc_ll *f = d->f;
     fc_ll_loop l;
-    fc_ll_look_along(f, f->cls->np, true);
+    fc_ll_look_along(f, f->cls->np + f->cls->nr - 1u, true);
     if (d->turned[0]) {
         by_tiles(d, true);
         return;

@@ -39,15 +39,23 @@ static void lane_coordinates(fc_ll *f, const char *first) {
     }
 }
 
-static void vector_offsets(fc_ll *f, const char *const *idx) {
-    f->fixed = fc_ll_names(f, f->cls->naccess);
+/* Offsets of accesses of a point at indices `idx` of the reduced axes. */
+static const char **offsets_at(fc_ll *f, const char *const *idx) {
+    const char **at = fc_ll_names(f, f->cls->naccess);
     for (uint32_t a = 0; a < f->cls->naccess; a++) {
         if (f->k->accesses.at[a].level != FC_POINT) continue;
-        f->fixed[a] = f->base[a];
+        at[a] = f->base[a];
         for (unsigned axis = f->cls->np; axis < (unsigned)f->cls->np + f->cls->nr; axis++)
-            f->fixed[a] = fc_ll_bin(f, "add", f->fixed[a],
-                                    fc_ll_bin(f, "mul", idx[axis], fc_ll_stride(f, a, axis)));
+            at[a] = fc_ll_bin(f, "add", at[a],
+                              fc_ll_bin(f, "mul", idx[axis], fc_ll_stride(f, a, axis)));
     }
+    return at;
+}
+
+const char **fc_ll_at_element(fc_ll *f, const char *element) {
+    const char *idx[FC_MAX_AXES];
+    fc_ll_decompose(f, element, f->cls->np, (unsigned)f->cls->np + f->cls->nr, idx);
+    return offsets_at(f, idx);
 }
 
 void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user) {
@@ -62,7 +70,7 @@ void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user) {
     const char *last = fc_ll_bin(f, "add", idx[end - 1], lanes);
     fc_ll_if within;
     fc_ll_if_begin(f, &within, fc_ll_ins(f, "icmp ule i64 %s, %s", last, fc_ll_extent(f, end - 1)));
-    vector_offsets(f, idx);
+    f->fixed = offsets_at(f, idx);
     fc_ll_step_inside(f, body, user);
     f->fixed = NULL;
     fc_ll_if_else(f, &within);

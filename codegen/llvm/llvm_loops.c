@@ -426,7 +426,7 @@ static void panel_buffers(fc_ll *f, const fc_ll_panels *p) {
 
 /* After the last chunk. */
 static void finish_tile(fc_ll *f, unsigned down, unsigned across, unsigned count) {
-    loop(f, FC_LOOP_LAST, f->cls->np, f->cls->np + 1u, 1);
+    over_elements(f, FC_LOOP_LAST, 1);
     fold(f, 0, FC_DOT_CHUNK);
     if (f->cls->llvm.bare) {
         leaf(f, FC_LEAF_FINISH, 0);
@@ -448,7 +448,7 @@ static void contraction(fc_ll *f) {
     const fc_ll_panels p = fc_ll_tile_of(f->m, fc_ll_dot_type(f->k, f->cls), f->cls);
     const bool direct = f->cls->llvm.direct;
     if (!direct) panel_buffers(f, &p);
-    if (f->cls->llvm.split) task(f, f->cls->np, f->cls->np + 1u, FC_STEP_SPAN);
+    if (f->cls->llvm.split) task(f, f->cls->np, (unsigned)f->cls->np + f->cls->nr, FC_STEP_SPAN);
     task(f, 0, down, 1);
     task(f, down + 1, across, 1);
     if (!direct) {

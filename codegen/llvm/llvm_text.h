@@ -337,6 +337,8 @@ const char **fc_ll_join_neighbours(fc_ll *f, const fc_ll_stage *st, const char *
                                    const char *const *b);
 /* Runs `body` for the vector at element x of the row. */
 void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user);
+/* Offsets of accesses of a point at `element` of several reduced axes, numbered as one. */
+const char **fc_ll_at_element(fc_ll *f, const char *element);
 
 /* ---- llvm_far.c -------------------------------------------------------------------------- */
 

@@ -97,7 +97,8 @@ static void choose_direct(const fc_machine *m, const fc_kernel *k, const fc_nest
     uint32_t left, right;
     fc_val value[2];
     fc_red_values(&k->reductions.at[0], NULL, value);
-    if (m->vector_bytes < 32 || !is_plain(k, value[0], &left) || !is_plain(k, value[1], &right) ||
+    if (n->nr != 1 || m->vector_bytes < 32 || !is_plain(k, value[0], &left) ||
+        !is_plain(k, value[1], &right) ||
         n->stride[(size_t)right * (n->np + n->nr) + n->np - 1] != 1 ||
         !are_direct(m, left_bytes, right_bytes, columns <= p.width) ||
         n->count > (int64_t)FC_DOT_CHUNK << FC_LL_DIRECT_LEVELS)
@@ -112,10 +113,10 @@ static void choose_direct(const fc_machine *m, const fc_kernel *k, const fc_nest
 
 fusec_status fc_ll_choose_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                  fc_arena *arena, fc_class *cls, fc_error *e) {
-    const uint32_t axes = n->np + n->nr, across = n->np - 1;
+    const uint32_t axes = n->np + n->nr, across = n->np - 1, deep = axes - 1;
     fc_dot_axes of;
     FC_TRY(fc_dot_find_axes(k, n, arena, &of, e));
-    if (!of.found || n->nr != 1 || n->count < 1) return FUSEC_OK;
+    if (!of.found || n->count < 1) return FUSEC_OK;
     uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
     if (!move) return fc_oom(e);
     cls->llvm.down_axis = (uint16_t)of.down;
@@ -131,9 +132,9 @@ fusec_status fc_ll_choose_panels(const fc_machine *m, const fc_kernel *k, const 
         move[(size_t)a * axes + across] = (uint8_t)fc_ll_move_by(s[across]);
         if (of.left[a]) move[(size_t)a * axes + of.down] = (uint8_t)fc_ll_move_by(s[of.down]);
         if (of.left[a] || of.right[a])
-            move[(size_t)a * axes + n->np] = (uint8_t)fc_ll_move_by(s[n->np]);
-        cls->wide |= n->wide && (fc_ll_move_by(s[across]) == FC_MOVE_ANY ||
-                                 fc_ll_move_by(s[n->np]) == FC_MOVE_ANY);
+            move[(size_t)a * axes + deep] = (uint8_t)fc_ll_move_by(s[deep]);
+        cls->wide |= n->wide && (n->nr > 1 || fc_ll_move_by(s[across]) == FC_MOVE_ANY ||
+                                 fc_ll_move_by(s[deep]) == FC_MOVE_ANY);
     }
     cls->move = move;
     return FUSEC_OK;
