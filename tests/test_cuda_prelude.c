@@ -2,7 +2,9 @@
 /* test_cuda_prelude.c - the CUDA C that stands above kernels (codegen/cuda/prelude): NVRTC takes
  * all of it. */
 #include "codegen/cuda/prelude.h"
+#include "ir/dtype.h"
 #include "runtime/compile/nvrtc.h"
+#include "tests/support/cuda_host.h"
 #include "tests/support/test.h"
 
 #include <string.h>
@@ -36,6 +38,47 @@ FC_TEST(cuda_prelude, nvrtc_takes_every_section) {
         fc_str_free(&text);
     }
     fc_nvrtc_close(n);
+}
+
+/* Two of four bytes at once, by steps that are exact in 16 bits only if they are in that order: all
+ * bytes in all places. */
+FC_TEST(cuda_prelude, bytes_become_floats_of_16_bits) {
+    static const fc_cuh sections[] = {FC_CUH_common, FC_CUH_f16, FC_CUH_bf16, FC_CUH_bytes_f16,
+                                      FC_CUH_bytes_bf16};
+    static uint32_t made[256][2][2][2]; /* [first byte][bf16][signed][upper] */
+    const fc_launch l = {.grid = {1, 1, 1}, .block = {256, 1, 1}};
+    fc_cuda_host h;
+    fc_str text;
+    if (!fc_cuda_host_open(&h)) FC_SKIP("no C++ compiler, or a sanitizer");
+    fc_str_init(&text, &fc_libc_alloc);
+    for (size_t i = 0; i < FC_COUNT(sections); i++)
+        fc_str_add(&text, fc_cuda_sections[sections[i]].text);
+    fc_str_add(&text, "struct P { long long w[1]; };\n"
+                      "extern \"C\" __global__ void k0(const __grid_constant__ P p) {\n"
+                      "    const unsigned int t = threadIdx.x;\n"
+                      "    unsigned int *to = (unsigned int *)p.w[0] + 8 * t;\n"
+                      "    const unsigned int four = (255 - t) << 24 | (t ^ 85) << 16 | "
+                      "(t * 7 & 255) << 8 | t;\n"
+                      "    for (int i = 0; i < 4; i++) {\n"
+                      "        to[i] = fc_f16_bytes(four, i & 1, i & 2);\n"
+                      "        to[4 + i] = fc_bf16_bytes(four, i & 1, i & 2);\n"
+                      "    }\n"
+                      "}\n");
+    fc_cuda_host_add(&h, text.data);
+    const bool ran = fc_cuda_host_build(&h) &&
+                     fc_cuda_host_run(&h, 0, &l, (const int64_t[]){(int64_t)(intptr_t)made});
+    FC_EXPECT_TRUE(ran);
+    for (unsigned t = 0; t < 256 && ran; t++)
+        for (unsigned i = 0; i < 16; i++) {
+            const unsigned byte[] = {t, t * 7 & 255, t ^ 85, 255 - t};
+            const unsigned of = byte[(i >> 1 & 1) * 2 + (i & 1)];
+            const float f = (float)(i & 4 ? (int8_t)of : (int)of);
+            const uint32_t two = made[t][i >> 3][i >> 2 & 1][i >> 1 & 1];
+            FC_EXPECT_EQ_U64(i & 1 ? two >> 16 : two & 0xffff,
+                             i & 8 ? fc_double_to_bf16(f) : fc_double_to_half(f));
+        }
+    fc_str_free(&text);
+    fc_cuda_host_close(&h);
 }
 
 /* Comments for readers and the lines that name sections stay in the files. */

@@ -185,6 +185,13 @@ static inline float __uint_as_float(unsigned v) {
 static inline unsigned __umulhi(unsigned a, unsigned b) {
     return (unsigned)((unsigned long long)a * b >> 32);
 }
+/* Byte n of the result is the one of a and b that digit n of `which` says. */
+static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which) {
+    const unsigned long long both = (unsigned long long)b << 32 | a;
+    unsigned r = 0;
+    for (unsigned n = 0; n < 32; n += 8, which >>= 4) r |= (both >> (which & 7) * 8 & 255) << n;
+    return r;
+}
 static inline unsigned __float_as_uint(float v) {
     return fc_emu_bits<unsigned>(v);
 }

@@ -81,39 +81,51 @@ FC_INLINE void fc_bf16_round(float &x, float &y, float a, float b) {
     y = __uint_as_float(two & 0xffff0000u);
 }
 
-// The lower two of four 8-bit integers, or the upper two: as the last bits of 128 (of 1024) they are floats already, less their
-// highest bit, which is worth -128 where there are signs.
+// The lower two of four 8-bit integers, or the upper two: as the last bits of 128 (of 1024) they are
+// floats already, less their highest bit, which is worth -128 where there are signs. Each step is
+// exact: a bf16 has eight digits, so 256 is taken from that bit before the others are added.
 //@ bytes_bf16
-FC_INLINE unsigned int fc_bf16_bytes(unsigned int four, bool upper, bool sign) {
+FC_INLINE unsigned int fc_bf16_fma(unsigned int a, unsigned int b, unsigned int c) {
 #ifdef FC_EMULATE
-    const unsigned int a = four >> (upper ? 16 : 0) & 255, b = four >> (upper ? 24 : 8) & 255;
-    return fc_bf16_bits((float)(sign ? (signed char)a : (int)a)) |
-           (unsigned int)fc_bf16_bits((float)(sign ? (signed char)b : (int)b)) << 16;
-#else
-    const unsigned int p = __byte_perm(four, 0x43434343u, upper ? 0x4342 : 0x4140), low = p & 0xff7fff7fu, high = p & 0xff80ff80u;
-    unsigned int r = low;
-    if (sign) {
-        asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(r) : "r"(high), "r"(0xbf80bf80u));
-    } else {
-        asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(r) : "r"(high), "r"(0x3f803f80u));
-        asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(r) : "r"(0x43804380u), "r"(0xbf80bf80u));
-    }
+    unsigned int r = 0;
+    for (int h = 0; h < 32; h += 16)
+        r |= (unsigned int)fc_bf16_bits(fc_bf16_value((unsigned short)(a >> h)) *
+                                            fc_bf16_value((unsigned short)(b >> h)) +
+                                        fc_bf16_value((unsigned short)(c >> h)))
+             << h;
     return r;
+#else
+    asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(c) : "r"(a), "r"(b));
+    return c;
 #endif
+}
+FC_INLINE unsigned int fc_bf16_bytes(unsigned int four, bool upper, bool sign) {
+    const unsigned int one = 0x3f803f80u, minus = 0xbf80bf80u;
+    const unsigned int p = __byte_perm(four, 0x43434343u, upper ? 0x4342 : 0x4140);
+    const unsigned int low = p & 0xff7fff7fu, high = p & 0xff80ff80u;
+    if (sign) return fc_bf16_fma(high, minus, low);
+    return fc_bf16_fma(fc_bf16_fma(0x43804380u, minus, high), one, low);
 }
 
 //@ bytes_f16
-FC_INLINE unsigned int fc_f16_bytes(unsigned int four, bool upper, bool sign) {
+FC_INLINE unsigned int fc_f16_minus(unsigned int a, unsigned int b) {
 #ifdef FC_EMULATE
-    const unsigned int a = four >> (upper ? 16 : 0) & 255, b = four >> (upper ? 24 : 8) & 255;
-    return fc_f16_bits((float)(sign ? (signed char)a : (int)a)) |
-           (unsigned int)fc_f16_bits((float)(sign ? (signed char)b : (int)b)) << 16;
+    unsigned int r = 0;
+    for (int h = 0; h < 32; h += 16)
+        r |= (unsigned int)fc_f16_bits(fc_f16_value((unsigned short)(a >> h)) -
+                                       fc_f16_value((unsigned short)(b >> h)))
+             << h;
+    return r;
 #else
-    const unsigned int p = __byte_perm(sign ? four ^ 0x80808080u : four, 0x64646464u, upper ? 0x4342 : 0x4140);
     unsigned int r;
-    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(p), "r"(sign ? 0x64806480u : 0x64006400u));
+    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
     return r;
 #endif
+}
+FC_INLINE unsigned int fc_f16_bytes(unsigned int four, bool upper, bool sign) {
+    if (sign) four ^= 0x80808080u;
+    return fc_f16_minus(__byte_perm(four, 0x64646464u, upper ? 0x4342 : 0x4140),
+                        sign ? 0x64806480u : 0x64006400u);
 }
 
 //@ bring
