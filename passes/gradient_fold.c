@@ -232,8 +232,9 @@ static bool find_before(folding *f) {
             n.attr = fc_intern_list(g, attr, len);
             n.dtype = fc_at(g, f->element[k])->dtype;
             y = fc_graph_node(g, n);
-        } else if (fc_at(g, f->element[0])->dtype != i.dtype) {
-            return scan(f, f->element, f->body, false, f->before); /* what was rounded is no u */
+        } else if (fc_at(g, f->element[0])->dtype != i.dtype) { /* what was rounded is no u */
+            if (!scan(f, f->element, f->body, false, f->before)) return false;
+            break;
         }
         f->before[k] = f->s.kind == FC_FOLD_EXCLUSIVE ? y : shifted(g, y, f->axis, -1, f->start[k]);
     }

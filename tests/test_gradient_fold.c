@@ -60,6 +60,36 @@ FC_TEST(gradient_fold, of_scans) {
     gx_check("second derivative of linrec", slope_linrec, 1, 4, 0);
 }
 
+/* Of numbers that all 16-bit floats have: the scan is one of f32, whose results are rounded. */
+FC_TEST(gradient_fold, of_scans_in_16_bits) {
+    static const double data[] = {1, 2, 3, 2}, want[] = {21, 10, 6, 6};
+    static const fusec_dtype dtypes[] = {FUSEC_BF16, FUSEC_F16};
+    for (size_t t = 0; t < FC_COUNT(dtypes); t++)
+        for (int forward = 0; forward < 2; forward++) {
+            gx x;
+            gx_init(&x);
+            fc_graph *g = &x.g;
+            const fc_node in = gx_in(&x, 4, 0, 0, data, 0);
+            const fc_node one = fc_build_cast(g, in, dtypes[t]);
+            const fc_node y =
+                fc_build_cast(g, fc_build_scan(g, FC_OP_prod, one, 0, false, false), FUSEC_F64);
+            const fc_node d =
+                forward ? fc_jvp(g, y, 1, &in, (const fc_node[]){in}) : slope_of(g, y, in);
+            FC_TRACE("%s, %s", fc_dtypes[dtypes[t]].name, forward ? "forward" : "reverse");
+            fc_build_output(g, "d", d);
+            FC_EXPECT_OK(g->error.code, &g->error);
+            if (!g->error.code) {
+                gx_run(&x);
+                /* along x itself: a product of i + 1 numbers grows by i + 1 times itself */
+                static const double along[] = {1, 4, 18, 48};
+                for (int i = 0; i < 4; i++)
+                    FC_EXPECT_EQ_F64(gx_at(&x, d, i), forward ? along[i] : want[i]);
+            }
+            FC_UNTRACE();
+            gx_free(&x);
+        }
+}
+
 /* ---- by a definition ----------------------------------------------------------------------------
  */
 
