@@ -116,7 +116,20 @@ static void in_child(void) {
     pthread_mutex_unlock(&lock);
 }
 
+/* What nobody will see is not begun any more: as if it could not be compiled. With the lock held.
+ */
+static void drop_unseen(void) {
+    for (fc_background *b = all; b; b = b->next) {
+        if (b->begun || b->then) continue;
+        b->begun = b->joined = b->failed = true;
+        end(b);
+    }
+}
+
 static void at_the_end(void) {
+    pthread_mutex_lock(&lock);
+    drop_unseen();
+    pthread_mutex_unlock(&lock);
     wait_for_all();
     pthread_mutex_unlock(&lock);
 }

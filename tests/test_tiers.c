@@ -652,6 +652,33 @@ static int call_twice_and_exit_behind(int order) {
     return 1;
 }
 
+static blockers turns;
+
+/* Turns are taken until nothing waits for one. */
+static fusec_status never_in_full(fc_device *d, uint32_t mode, fc_effort effort, const char *text,
+                                  fc_bytes *out, fc_error *e) {
+    const bool idle = !strcmp(text, idle_text);
+    if (effort == FC_FULL && !idle) _exit(3);
+    while (idle && (idle_waits || fc_background_running() > turns.n)) usleep(1000);
+    return real->compile(d, mode, effort, text, out, e);
+}
+
+static int call_and_end_before_the_turn(int order) {
+    results r;
+    if (!open_rig(&left_open, order)) return 0;
+    counting.compile = never_in_full;
+    left_program = fc_fixture_compile(&left_open);
+    turns = block_turns(&left_open);
+    const fusec_status s = call(left_program, &r, &left_open.e);
+    atomic_store(&idle_waits, false);
+    return s ? 1 : fc_background_running() == turns.n + 1 ? 0 : 2;
+}
+
+/* Full code that waits for its turn when the process ends, and would go to no disk. */
+FC_TEST(tiers, a_process_that_ends_before_its_turn) {
+    FC_EXPECT_EQ_I64(exit_code_of(call_and_end_before_the_turn, FEW), 0);
+}
+
 /* An allocator of the caller's that ends the process, or a compiler that does. */
 FC_TEST(tiers, a_background_that_ends_the_process) {
     FC_EXPECT_EQ_I64(exit_code_of(call_twice_and_exit_behind, FEW), 3);
