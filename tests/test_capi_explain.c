@@ -125,6 +125,7 @@ FC_TEST(capi_explain, with_more_to_say) {
     fusec_text_free(ctx, text);
     /* what is wrong */
     FC_EXPECT_EQ_I64(fusec_explain(p, 1, &in, FUSEC_EXPLAIN_TIMES, &text), FUSEC_INVALID);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "FUSEC_EXPLAIN_TIMES needs outputs");
     o.flags = FUSEC_EXPLAIN_PLAIN | FUSEC_EXPLAIN_DOT;
     FC_EXPECT_EQ_I64(fusec_explain_with(p, &o, &text), FUSEC_INVALID);
     o.flags = FUSEC_EXPLAIN_TIMES;

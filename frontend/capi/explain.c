@@ -31,11 +31,14 @@ static void print_title(const fc_program *p, const char *name, fc_str *out) {
     fc_str_char(out, ')');
 }
 
-fusec_status fc_explain_flags(const char *what, unsigned flags) {
+fusec_status fc_explain_flags(const char *what, unsigned flags, bool times) {
     static const unsigned forms = FUSEC_EXPLAIN_JSON | FUSEC_EXPLAIN_HTML | FUSEC_EXPLAIN_SVG |
                                   FUSEC_EXPLAIN_DOT | FUSEC_EXPLAIN_PLAIN;
     if (flags & ~(forms | FUSEC_EXPLAIN_COMPILE | FUSEC_EXPLAIN_TIMES))
         return fc_report_text(FUSEC_INVALID, "%s: unknown flags 0x%x", what, flags);
+    if (flags & FUSEC_EXPLAIN_TIMES && !times)
+        return fc_report_text(
+            FUSEC_INVALID, "%s: FUSEC_EXPLAIN_TIMES needs outputs: use fusec_explain_with", what);
     if ((flags & forms) & ((flags & forms) - 1))
         return fc_report_text(FUSEC_INVALID,
                               "%s: JSON, HTML, SVG, DOT and PLAIN exclude each other", what);
@@ -136,7 +139,7 @@ fusec_status fusec_explain_with(fusec_program *p, const fusec_explain_options *o
         return fc_report_text(FUSEC_INVALID, "fusec_explain: set the options up with "
                                              "FUSEC_EXPLAIN_OPTIONS_INIT");
     if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    FC_TRY(fc_explain_flags("fusec_explain", o.flags));
+    FC_TRY(fc_explain_flags("fusec_explain", o.flags, true));
     const bool times = (o.flags & FUSEC_EXPLAIN_TIMES) != 0;
     fc_start_arrays(&a, &p->ctx->alloc);
     fc_start_arrays(&b, &p->ctx->alloc);
@@ -154,7 +157,10 @@ fusec_status fusec_explain_with(fusec_program *p, const fusec_explain_options *o
 fusec_status fusec_explain(fusec_program *p, int ninputs, const fusec_tensor *inputs,
                            unsigned flags, char **out) {
     fusec_explain_options o = FUSEC_EXPLAIN_OPTIONS_INIT;
-    o.flags = flags & FUSEC_EXPLAIN_TIMES ? ~0u : flags; /* they need outputs */
+    FC_TRY(start("fusec_explain", p, out));
+    *out = NULL;
+    FC_TRY(fc_explain_flags("fusec_explain", flags, false));
+    o.flags = flags;
     o.ninputs = ninputs;
     o.inputs = inputs;
     return fusec_explain_with(p, &o, out);

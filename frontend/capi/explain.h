@@ -10,7 +10,7 @@
  * it has none. */
 fusec_status fc_explain(fusec_context *c, fc_program *p, fc_plan_query *q,
                         const fusec_explain_options *o, char **out, fc_error *e);
-/* Whether they are flags, and go together; reports. */
-fusec_status fc_explain_flags(const char *what, unsigned flags);
+/* Whether they are flags, and go together; `times`: whether it may run. Reports. */
+fusec_status fc_explain_flags(const char *what, unsigned flags, bool times);
 
 #endif

@@ -558,7 +558,7 @@ fusec_status fusec_lazy_explain(fusec_lazy *const *v, int n, unsigned flags, cha
     *out = NULL;
     if (n < 1) return fc_report_text(FUSEC_INVALID, "fusec_lazy_explain: %d values", n);
     FC_TRY(check_values("fusec_lazy_explain", v, n));
-    FC_TRY(fc_explain_flags("fusec_lazy_explain", flags & FUSEC_EXPLAIN_TIMES ? ~0u : flags));
+    FC_TRY(fc_explain_flags("fusec_lazy_explain", flags, false));
     return explain(v, n, flags, out, &e) ? fc_report(&e) : FUSEC_OK;
 }
 
