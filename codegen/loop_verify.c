@@ -18,59 +18,9 @@
  * - cases of one place leave the same accumulators, and what all of them passed on is there.
  * - a walk that goes once has elements with results of stages that are not finished, if these are
  *   rescaled when they change, or at the end. */
-#include "codegen/loop.h"
-#include "codegen/facts.h"
-#include "codegen/nest.h"
-
-#define BAD(...) return fc_fail(v->e, FUSEC_INTERNAL, "loop form: " __VA_ARGS__)
-
-enum { WHOLE_AXIS = 0 };
-enum { NOBODY = 255 };
-
-enum { MOST_PARTS = 3 };
-
-typedef struct part {
-    const fc_kernel *k;
-    const fc_class *cls;
-    uint8_t made;                           /* stage whose accumulators are there */
-    uint8_t carried;                        /* by a loop around */
-    uint32_t finished, prefixed, put, held; /* sets of stages; */
-    uint32_t so_far, owed;                  /* finished so far; that elements wait for */
-    uint32_t turn, around; /* elements of one turn of the innermost reduced loop with a step, and of
-                              the one around it */
-    unsigned stores[2];    /* leaves: of results, of elements */
-} part;
-
-typedef struct verifier {
-    const fc_loops *l;
-    part part[MOST_PARTS], *p; /* the one at hand, */
-    const fc_kernel *k;        /* and its */
-    const fc_class *cls;
-    uint32_t parts;
-    fc_error *e;
-    uint32_t range[FC_MAX_AXES]; /* WHOLE_AXIS, or the step of the loop around; 1 along lanes */
-    bool in_vector, in_code;     /* inside of a loop that is no task */
-    bool in_rest;                /* what a loop before this one does, too */
-    uint32_t asked, there;       /* sets of buffers: of those that are copied or passed on */
-    bool in_role, in_hidden;
-} verifier;
+#include "codegen/loop_verify.h"
 
 static fusec_status list(verifier *v, uint32_t at);
-
-static void use(verifier *v, unsigned number) {
-    v->p = &v->part[number];
-    v->k = v->p->k;
-    v->cls = v->p->cls;
-}
-
-/* Which of the form's axes one of the part at hand is. */
-static unsigned axis_of(const verifier *v, unsigned own) {
-    return v->l->axis ? v->l->axis[v->p - v->part][own] : own;
-}
-
-static uint32_t range_of(const verifier *v, unsigned own) {
-    return v->range[axis_of(v, own)];
-}
 
 /* Whether a loop is over some of the axes [first, end) of the part at hand. */
 static bool is_over(const verifier *v, const fc_loop *n, unsigned first, unsigned end) {
@@ -81,18 +31,6 @@ static bool is_over(const verifier *v, const fc_loop *n, unsigned first, unsigne
 
 static bool is_over_reduced(const verifier *v, const fc_loop *n) {
     return is_over(v, n, v->cls->np, (unsigned)v->cls->np + v->cls->nr);
-}
-
-static unsigned axes_of(const verifier *v) {
-    unsigned n = 0;
-    for (uint32_t p = 0; p < v->parts; p++) {
-        const fc_class *cls = v->part[p].cls;
-        for (unsigned a = 0; a < (unsigned)cls->np + cls->nr; a++) {
-            const unsigned of = v->l->axis ? v->l->axis[p][a] : a;
-            if (of >= n) n = of + 1;
-        }
-    }
-    return n;
 }
 
 static bool goes_once(const verifier *v) {
@@ -124,22 +62,6 @@ static bool has_tile(const verifier *v) {
 
 static bool is_bare(const verifier *v) {
     return v->cls->target == FC_TARGET_LLVM && v->cls->llvm.bare;
-}
-
-/* ---- buffers of parts ------------------------------------------------------------------------ */
-
-/* Elements that are stored for the next part are made as often as it reads them. */
-static bool passes_on(const verifier *v) {
-    return v->p + 1 < v->part + v->parts;
-}
-
-/* An operand that a thread makes of what is passed on. */
-static bool is_made(const fc_stage_buffer *b) {
-    return b->packed && b->space == FC_SPACE_REGISTERS;
-}
-
-static bool is_of_turn(const fc_stage_buffer *b) {
-    return is_made(b) || (b->passed && !b->around);
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */
@@ -185,7 +107,7 @@ static bool is_masked(const verifier *v) {
 }
 
 static fusec_status check_axes(verifier *v, const fc_loop *n) {
-    if (n->first >= n->end || n->end > axes_of(v))
+    if (n->first >= n->end || n->end > fc_verify_axes(v))
         BAD("there are no axes %u to %u", n->first, n->end);
     for (uint32_t p = 0; p < v->parts; p++) {
         use(v, p);
@@ -248,7 +170,7 @@ static fusec_status role(verifier *v, const fc_loop *n) {
 /* What stands in a turn alone: made in it, and gone with it. */
 static void end_turn(verifier *v, const fc_loop *n) {
     for (size_t i = 0; i < v->l->buffer.len && n->kind == FC_LOOP_SERIAL; i++)
-        if (is_of_turn(&v->l->buffer.at[i])) v->there &= ~(UINT32_C(1) << i % 32);
+        if (is_of_turn(&v->l->buffer.at[i])) v->there &= ~bit_of(i);
 }
 
 static void enter_turn(verifier *v, const fc_loop *n) {
@@ -381,7 +303,7 @@ static fusec_status store(verifier *v, const fc_loop *n) {
     FC_TRY(check_order(v, n->phase));
     for (size_t i = 0; i < v->l->buffer.len; i++)
         if (v->l->buffer.at[i].passed && v->p == &v->part[v->l->buffer.at[i].part])
-            v->there |= UINT32_C(1) << i % 32;
+            v->there |= bit_of(i);
     return n->phase == FC_PHASE_ELEMENTS ? at_point(v) : once_a_row(v);
 }
 
@@ -461,80 +383,10 @@ static fusec_status scan(verifier *v) {
     return FUSEC_OK;
 }
 
-/* Whether what the code of a part reads by itself, or from the part before, is there. */
-static fusec_status reads(verifier *v) {
-    for (size_t i = 0; i < v->l->buffer.len; i++) {
-        const fc_stage_buffer *b = &v->l->buffer.at[i];
-        const unsigned reader = b->part + (b->passed ? 1u : 0u);
-        if (v->in_hidden && b->passed) continue;
-        if ((b->copied || b->passed) && v->p == &v->part[reader] && !(v->there >> i & 1))
-            BAD("code that reads stage buffer %u before it is filled", b->set);
-    }
-    return FUSEC_OK;
-}
-
-/* Whether operands that are made in registers are there. */
-static fusec_status operands(verifier *v) {
-    for (size_t i = 0; i < v->l->buffer.len; i++)
-        if (is_made(&v->l->buffer.at[i]) && v->p == &v->part[v->l->buffer.at[i].part] &&
-            !(v->there >> i & 1))
-            BAD("products of operand %u before it is made", v->l->buffer.at[i].access);
-    return FUSEC_OK;
-}
-
-/* The whole axis, if it has no more. */
-static bool is_all_of_k(const verifier *v, const fc_stage_buffer *b) {
-    const fc_cuda_class *cuda = &v->part[0].cls->cuda;
-    return v->cls->target == FC_TARGET_CUDA && cuda->kind == FC_CUDA_FLASH && !b->part &&
-           b->elements >= cuda->flash_deep * 16u;
-}
-
-static fusec_status move_one(verifier *v, const fc_loop *n, const fc_stage_buffer *b,
-                             uint32_t bit) {
-    const bool awaited = n->kind == FC_LEAF_AWAIT;
-    if (b->packed && v->range[b->along] != b->elements && !is_made(b) && !is_all_of_k(v, b))
-        BAD("a panel of another size");
-    if (is_made(b)) {
-        FC_TRY(reads(v));
-        v->there |= bit;
-    }
-    if (n->kind == FC_LEAF_SHIFT) {
-        if (!b->passed || !(v->there & bit)) BAD("nothing in stage buffer %u moves on", b->set);
-        if (b->elements != v->range[b->along] + b->around) BAD("a stage buffer of another size");
-        v->there &= ~bit;
-    } else if (awaited && !(v->asked & bit)) {
-        BAD("nobody asked for stage buffer %u", b->set);
-    } else if (b->copied) {
-        v->asked = awaited ? v->asked & ~bit : v->asked | bit;
-        v->there = awaited ? v->there | bit : v->there & ~bit;
-    }
-    return FUSEC_OK;
-}
-
-static bool is_of(const fc_stage_buffer *b, const fc_loop *n) {
-    return b->set == n->phase && b->part == n->part;
-}
-
-static fusec_status move(verifier *v, const fc_loop *n) {
-    bool any = false;
-    for (size_t i = 0; i < v->l->buffer.len; i++) {
-        if (!is_of(&v->l->buffer.at[i], n)) continue;
-        FC_TRY(move_one(v, n, &v->l->buffer.at[i], UINT32_C(1) << i % 32));
-        any = true;
-    }
-    if (!any) BAD("there is no stage buffer %u", n->phase);
-    return FUSEC_OK;
-}
-
-static bool moves(unsigned kind) {
-    return kind == FC_LEAF_FILL || kind == FC_LEAF_FLUSH || kind == FC_LEAF_AWAIT ||
-           kind == FC_LEAF_SHIFT;
-}
-
 static fusec_status leaf(verifier *v, const fc_loop *n) {
     v->in_code = true;
     if (n->body) BAD("a leaf with a body");
-    if (moves(n->kind)) return move(v, n);
+    if (fc_verify_moves(n->kind)) return fc_verify_move(v, n);
     const bool of_map = v->k->schedule == FC_SCHED_MAP && n->kind == FC_LEAF_ROW;
     const bool joined = v->cls->target == FC_TARGET_LLVM && v->cls->llvm.joined;
     const bool of_tile = in_tiles(v) && n->kind != FC_LEAF_ROW &&
@@ -548,7 +400,7 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
     case FC_LEAF_ROW: return is_across(v) ? FUSEC_OK : once_a_row(v);
     case FC_LEAF_HOLD:
     case FC_LEAF_TAKE: return hold(v, n);
-    case FC_LEAF_POINT: FC_TRY(reads(v)); return at_point(v);
+    case FC_LEAF_POINT: FC_TRY(fc_verify_reads(v)); return at_point(v);
     case FC_LEAF_STORE: return store(v, n);
     case FC_LEAF_STEP: return step(v, n);
     case FC_LEAF_SCANNED: return scanned(v, n);
@@ -560,7 +412,7 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
     case FC_LEAF_GET: return get(v, n);
     case FC_LEAF_FINISH: return finish(v, n);
     case FC_LEAF_RESCALE: return rescale(v, n);
-    case FC_LEAF_LANES: FC_TRY(operands(v)); return fold(v, n);
+    case FC_LEAF_LANES: FC_TRY(fc_verify_operands(v)); return fold(v, n);
     default: return fold(v, n); /* START, FOLD, PREFIX: accumulators from something else */
     }
 }
@@ -596,26 +448,6 @@ static fusec_status list(verifier *v, uint32_t at) {
 
 /* ---- the whole form -------------------------------------------------------------------------- */
 
-static bool has_leaf(const fc_loops *l, const fc_stage_buffer *b) {
-    for (size_t i = 1; i < l->node.len; i++)
-        if (moves(l->node.at[i].kind) && is_of(b, &l->node.at[i])) return true;
-    return false;
-}
-
-static fusec_status check_buffers(verifier *v) {
-    for (size_t i = 0; i < v->l->buffer.len; i++) {
-        const fc_stage_buffer *b = &v->l->buffer.at[i];
-        if (b->part + (b->passed ? 1u : 0u) >= v->parts) BAD("a stage buffer of no kernel");
-        use(v, b->part);
-        if (b->access >= v->cls->naccess || b->along >= axes_of(v))
-            BAD("a stage buffer of no access");
-        if (b->transposed && fc_class_move(v->cls, b->access, b->along) != FC_MOVE_ONE)
-            BAD("access %u does not lie along axis %u", (unsigned)b->access, b->along);
-        if (!is_of_turn(b) && !has_leaf(v->l, b)) BAD("nobody moves stage buffer %u", b->set);
-    }
-    return FUSEC_OK;
-}
-
 static fusec_status check_stores(verifier *v) {
     const fc_kernel *k = v->k;
     bool any[2] = {false, k->updates.len > 0};
@@ -645,7 +477,7 @@ fusec_status fc_loops_verify_parts(const fc_loops *l, const fc_kernel *const *k,
         use(v, p);
         FC_TRY(check_stores(v));
     }
-    return check_buffers(v);
+    return fc_verify_buffers(v);
 }
 
 fusec_status fc_loops_verify(const fc_loops *l, const fc_kernel *k, const fc_class *cls,
