@@ -8,6 +8,7 @@
 #include "tests/support/sample_build.h"
 #include "tests/support/test.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -753,6 +754,37 @@ FC_TEST(cuda_emit, wide_accesses_where_they_fit) {
             FC_EXPECT_EQ_U64(p.cls.vector, want[i].vector);
             bool wide = strstr(p.text.data, "(const fc_vec<float, 4, 16> *)") != NULL;
             FC_EXPECT_TRUE(wide == want[i].wide);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+}
+
+/* Whether a kernel waits for the one ahead before its text reads or writes memory of the device. */
+static bool waits_first(const char *text) {
+    static const char *const global[] = {"fc_bring", "held", "*(", "levels["};
+    const char *const entry = strstr(text, "extern \"C\" __global__"),
+                      *const wait = entry ? strstr(entry, "fc_begin();") : NULL;
+    bool first = wait != NULL;
+    for (size_t i = 0; first && i < FC_COUNT(global); i++) {
+        const char *const at = strstr(entry, global[i]);
+        first = !at || at > wait;
+    }
+    for (const char *at = entry; first && at < wait; at++)
+        if (at[0] == 'a' && isdigit(at[1]) && at[2] == '[') first = false;
+    return first;
+}
+
+FC_TEST(cuda_emit, flat_products_wait_before_they_use_memory) {
+    static const char *const names[] = {"product_halves", "product_halves_made",
+                                        "product_halves_across", "product_halves_scaled"};
+    static const int64_t sizes[][FC_SAMPLE_SIZES] = {{16, 4096, 4096}, {16, 16384, 4096}};
+    for (size_t i = 0; i < 2 * FC_COUNT(names); i++) {
+        plan p;
+        FC_TRACE("%s", names[i / 2]);
+        if (plan_on(&p, &fc_cuda_h200, fc_sample_find(names[i / 2])->build, sizes[i % 2])) {
+            FC_EXPECT_TRUE(strstr(p.text.data, "fc_gate_pass(gates") != NULL);
+            FC_EXPECT_TRUE(waits_first(p.text.data));
         }
         plan_close(&p);
         FC_UNTRACE();

@@ -107,7 +107,8 @@ static void entry(fc_cuda_gen *g, const char *name) {
         &g->t,
         "extern \"C\" __global__ void %s__launch_bounds__(%s) %s(const __grid_constant__ P p) {",
         cluster, bounds, name);
-    fc_cuda_line(&g->t, "fc_begin();");
+    if (!fc_cuda_is_piped(g->cls)) /* else cuda_flat.c says so */
+        fc_cuda_line(&g->t, "fc_begin();");
     fc_cuda_arguments(g);
     fc_cuda_parameters(g);
     fc_cuda_line(&g->t, "const ix rows = (ix)p.w[%u];", g->l.extra + FC_PB_ROWS);

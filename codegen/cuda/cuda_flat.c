@@ -136,27 +136,6 @@ static void hold(const fc_dot *d) {
     }
 }
 
-void fc_flat_begin_tile(const fc_dot *d) {
-    fc_cuda_gen *g = d->g;
-    fc_cuda_text *t = &g->t;
-    for (int i = 0; i < 2; i++) {
-        const fc_dot_side *x = &d->x[i];
-        if (fc_cuda_is_made(x->reads)) {
-            fc_made_begin(d, x);
-            hold(d);
-            continue;
-        }
-        const uint32_t a = fc_cuda_bare(&g->code, x->value);
-        fc_cuda_line(t, "const unsigned short *%s;", x->name);
-        fc_dot_begin_first(d, x);
-        fc_cuda_line(t, "%s = a%u + b%u;", x->name, (unsigned)g->k->accesses.at[a].buffer,
-                     (unsigned)a);
-        fc_cuda_line(t, "}");
-    }
-}
-
-/* ---- fetchers -------------------------------------------------------------------------------- */
-
 /* An array that comes, by the name of its variables: how far it is from turn to turn, and from step
  * to step. */
 static void strides(const fc_dot *d, const fc_dot_side *x, const char *name, uint32_t a) {
@@ -177,6 +156,43 @@ static void name_of(const fc_dot *d, const fc_dot_side *x, uint32_t a, char name
     else
         snprintf(name, 16, "%s", x->name);
 }
+
+static void all_strides(const fc_dot *d) {
+    const fc_dot_side *y = &d->x[1];
+    char name[16];
+    strides(d, &d->x[0], "x", fc_cuda_bare(&d->g->code, d->x[0].value));
+    if (!makes(d)) strides(d, y, "y", fc_cuda_bare(&d->g->code, y->value));
+    fc_dot_slice(d->g, y->value);
+    for (uint32_t a = 0; makes(d) && a < d->g->k->accesses.len; a++) {
+        if (!fc_made_comes(d, y, a)) continue;
+        name_of(d, y, a, name);
+        strides(d, y, name, a);
+    }
+}
+
+/* What is found without memory is found while the kernel ahead still runs. */
+void fc_flat_begin_tile(const fc_dot *d) {
+    fc_cuda_gen *g = d->g;
+    fc_cuda_text *t = &g->t;
+    for (int i = 0; i < 2; i++) {
+        const fc_dot_side *x = &d->x[i];
+        if (fc_cuda_is_made(x->reads)) {
+            fc_made_begin(d, x);
+            continue;
+        }
+        const uint32_t a = fc_cuda_bare(&g->code, x->value);
+        fc_cuda_line(t, "const unsigned short *%s;", x->name);
+        fc_dot_begin_first(d, x);
+        fc_cuda_line(t, "%s = a%u + b%u;", x->name, (unsigned)g->k->accesses.at[a].buffer,
+                     (unsigned)a);
+        fc_cuda_line(t, "}");
+    }
+    all_strides(d);
+    fc_cuda_line(t, "if (begun == 0) fc_begin();");
+    if (makes(d)) hold(d);
+}
+
+/* ---- fetchers -------------------------------------------------------------------------------- */
 
 /* Opens the loop over turns, in which `from` is in the array and `there` says whether it is. */
 static void begin_turns(const fc_dot *d, const fc_dot_side *x, const char *name, const char *type) {
@@ -339,19 +355,8 @@ static void next_slot(const fc_dot *d) {
 }
 
 static void begin_fetching(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    const fc_dot_side *y = &d->x[1];
-    char name[16];
     begin_slots(d);
-    strides(d, &d->x[0], "x", fc_cuda_bare(&d->g->code, d->x[0].value));
-    if (!makes(d)) strides(d, y, "y", fc_cuda_bare(&d->g->code, y->value));
-    fc_dot_slice(d->g, y->value);
-    for (uint32_t a = 0; makes(d) && a < d->g->k->accesses.len; a++) {
-        if (!fc_made_comes(d, y, a)) continue;
-        name_of(d, y, a, name);
-        strides(d, y, name, a);
-    }
-    fc_cuda_line(t, "ix todo = %s;", fc_dot_many(d));
+    fc_cuda_line(&d->g->t, "ix todo = %s;", fc_dot_many(d));
 }
 
 static void fetch(const fc_dot *d) {
@@ -450,6 +455,7 @@ void fc_flat_places(const fc_dot *d) {
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "fc_gates_made();");
+    fc_cuda_line(t, "__syncthreads();");
     fc_cuda_line(t, "unsigned int begun = 0;");
 }
 
@@ -474,7 +480,6 @@ static void take(const fc_dot *d) {
 
 void fc_flat_begin_chunks(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
-    fc_cuda_line(t, "__syncthreads();"); /* of the first tile: gates are there */
     fc_cuda_line(t, "unsigned int xs[2][2][4], ys[2][%u][4];", d->tile->wide);
     take(d);
     fc_cuda_line(t, "if (thread >= %u) {", fc_cuda_tile_busy(d->tile));
