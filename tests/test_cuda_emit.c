@@ -775,6 +775,20 @@ static bool waits_first(const char *text) {
     return first;
 }
 
+/* What stands behind the product is asked for before any of its elements. */
+FC_TEST(cuda_emit, flat_products_load_for_results_ahead) {
+    plan p;
+    if (plan_on(&p, &fc_cuda_h200, fc_sample_find("product_halves")->build,
+                (const int64_t[FC_SAMPLE_SIZES]){16, 4096, 4096})) {
+        const char *const entry = strstr(p.text.data, "extern \"C\" __global__"),
+                          *const load = strstr(entry, "(a2 + o2)"),
+                          *const gate = strstr(entry, "fc_gate_pass(");
+        FC_EXPECT_TRUE(load && gate && load < gate);
+        FC_EXPECT_TRUE(load && !strstr(load + 1, "(a2 + o2)"));
+    }
+    plan_close(&p);
+}
+
 FC_TEST(cuda_emit, flat_products_wait_before_they_use_memory) {
     static const char *const names[] = {"product_halves", "product_halves_made",
                                         "product_halves_across", "product_halves_scaled"};

@@ -15,6 +15,8 @@ bool fc_dot_node(fc_cuda_walk *w, const fc_loop *n);
 
 /* cuda_dot_results.c: the leaves behind the sums. */
 bool fc_dot_results_leaf(const fc_dot *d, const fc_loop *n);
+/* What flat tiles load for their results, before there are any: it comes while they multiply. */
+void fc_dot_results_ahead(const fc_dot *d);
 /* cuda_dot_pass.c: opens the loop over passes, in each of which the results of a thread go to their
  * places in shared memory, where those of the others are. */
 void fc_dot_begin_pass(const fc_dot *d);

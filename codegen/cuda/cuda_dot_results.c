@@ -19,20 +19,30 @@ static void begin_result(const fc_dot *d) {
         fc_cuda_line(t, "const ix i%u = across_at;", y->axis);
 }
 
-/* A loop over the results of a pass, by groups of a vector. */
-static void begin_results(const fc_dot *d) {
+/* Where group e of a pass is, which opens a scope. */
+static void begin_group(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
     const unsigned rows = fc_cuda_piece_rows(d->tile), v = d->g->cls->vector,
                    groups = d->x[1].side / v;
-    fc_dot_begin_pass(d);
-    (fc_dot_is_split(d) ? fc_dot_split_join : fc_dot_turn)(d);
-    fc_cuda_line(t, "#pragma unroll 1");
-    fc_cuda_line(t, "for (unsigned int e = thread; e < %u; e += %u) {",
-                 rows * d->tile->down * groups, fc_cuda_tile_threads(d->tile));
     fc_cuda_line(t, "const unsigned int row = e / %u, column = e %% %u * %u;", groups, groups, v);
     fc_cuda_line(t, "const ix down_at = m0 + (ix)((row / %u * %u + pass) * %u + row %% %u);", rows,
                  d->tile->high, rows, rows);
     begin_result(d);
+}
+
+static unsigned groups_of_pass(const fc_dot *d) {
+    return fc_cuda_piece_rows(d->tile) * d->tile->down * (d->x[1].side / d->g->cls->vector);
+}
+
+/* A loop over the results of a pass, by groups of a vector. */
+static void begin_results(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    fc_dot_begin_pass(d);
+    (fc_dot_is_split(d) ? fc_dot_split_join : fc_dot_turn)(d);
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (unsigned int e = thread; e < %u; e += %u) {", groups_of_pass(d),
+                 fc_cuda_tile_threads(d->tile));
+    begin_group(d);
 }
 
 /* Of a tile that is over soon: its warps would wait for each other for longer than it saves to
@@ -77,24 +87,61 @@ static void finish(const fc_dot *d) {
 }
 
 /* Neighbours along the columns. */
+static fc_cuda_group neighbours(const fc_dot *d) {
+    const unsigned axis = d->x[1].axis;
+    return (fc_cuda_group){.n = d->g->cls->vector,
+                           .step = 1,
+                           .first = axis,
+                           .end = axis + 1,
+                           .wide = true,
+                           .number = "across_at",
+                           .slot = "",
+                           .kept = "",
+                           .sums = fc_cuda_is_direct(d->g->cls) ? "finished(own[u].e[e])"
+                                   : d->tile->tensor            ? "finished(sums.e[e])"
+                                                                : "finished(sums.e[e ^ 1])"};
+}
+
+/* What a thread loads for its only group of a tile waits in as many bytes of registers. */
+enum { AHEAD_BYTES = 64 };
+
+static bool comes_ahead(const fc_dot *d) {
+    fc_cuda_gen *g = d->g;
+    unsigned bytes = 0;
+    if (!d->tile->piped || fc_dot_is_split(d) || g->cls->vector == 1 || d->tile->high > 1 ||
+        groups_of_pass(d) > fc_cuda_tile_threads(d->tile))
+        return false;
+    fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if (g->used[a] & FC_CUDA_LOADS) bytes += fc_cuda_bytes(g->k, a) * g->cls->vector;
+    return 0 < bytes && bytes <= AHEAD_BYTES;
+}
+
+void fc_dot_results_ahead(const fc_dot *d) {
+    fc_cuda_gen *g = d->g;
+    fc_cuda_text *t = &g->t;
+    const fc_cuda_group gr = neighbours(d);
+    if (!comes_ahead(d)) return;
+    fc_cuda_group_declare(g, &gr, 0, false);
+    fc_cuda_line(t, "if (thread < %u) {", groups_of_pass(d));
+    fc_cuda_line(t, "const unsigned int e = thread, pass = 0;");
+    begin_group(d);
+    fc_cuda_bases_but(g, d->x[1].axis);
+    fc_cuda_group_load(g, &gr, false);
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "}");
+}
+
 static void group_of_results(const fc_dot *d) {
     fc_cuda_gen *g = d->g;
-    const unsigned axis = d->x[1].axis;
-    const fc_cuda_group gr = {.n = g->cls->vector,
-                              .step = 1,
-                              .first = axis,
-                              .end = axis + 1,
-                              .wide = true,
-                              .number = "across_at",
-                              .slot = "",
-                              .kept = "",
-                              .sums = fc_cuda_is_direct(d->g->cls) ? "finished(own[u].e[e])"
-                                      : d->tile->tensor            ? "finished(sums.e[e])"
-                                                                   : "finished(sums.e[e ^ 1])"};
+    const fc_cuda_group gr = neighbours(d);
+    const bool ahead = comes_ahead(d);
     fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW);
-    fc_cuda_bases_but(g, axis);
-    fc_cuda_group_declare(g, &gr, 0, false);
-    fc_cuda_group_load(g, &gr, false);
+    fc_cuda_bases_but(g, d->x[1].axis);
+    if (!ahead) {
+        fc_cuda_group_declare(g, &gr, 0, false);
+        fc_cuda_group_load(g, &gr, false);
+    }
     fc_cuda_group_compute(g, &gr, FC_CUDA_STORES);
 }
 

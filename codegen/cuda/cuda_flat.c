@@ -190,6 +190,7 @@ void fc_flat_begin_tile(const fc_dot *d) {
     all_strides(d);
     fc_cuda_line(t, "if (begun == 0) fc_begin();");
     if (makes(d)) hold(d);
+    fc_dot_results_ahead(d);
 }
 
 /* ---- fetchers -------------------------------------------------------------------------------- */
