@@ -805,6 +805,29 @@ FC_TEST(cuda_emit, flat_products_wait_before_they_use_memory) {
     }
 }
 
+/* A step that is made is in registers when the next one is asked for, whose stage is free by then
+ * if there are many; else that follows. */
+FC_TEST(cuda_emit, flat_products_ask_before_they_make) {
+    static const struct {
+        int64_t size[FC_SAMPLE_SIZES];
+        unsigned stages;
+        bool before;
+    } want[] = {{{16, 4096, 4096}, 6, true}, {{16, 32768, 4096}, 4, false}};
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        FC_TRACE("%d", (int)want[i].size[1]);
+        if (plan_on(&p, &fc_cuda_h200, fc_sample_find("product_halves_made")->build,
+                    want[i].size)) {
+            const char *const entry = strstr(p.text.data, "extern \"C\" __global__"),
+                              *const made = strstr(entry, "fc_gate_join(gates + made)");
+            FC_EXPECT_EQ_U64(p.cls.cuda.dot_stages, want[i].stages);
+            FC_EXPECT_TRUE(made && (strstr(entry, "fc_bring_set()") < made) == want[i].before);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+}
+
 /* Of arrays as they are, turned ones, and operands that are made: by groups of warps, and flat ones
  * whose warps fetch or multiply. */
 FC_TEST(cuda_emit, nvrtc_accepts_products_of_sm_90) {

@@ -267,15 +267,18 @@ static void ask(const fc_dot *d) {
     fc_cuda_line(&d->g->t, "todo -= %u;", d->tile->depth);
 }
 
-/* All that came of an array in a step: bytes as words, which nobody takes apart before they are
- * needed. */
-static void collect(const fc_dot *d, uint32_t a) {
+/* All that came of an array in a step, or its names: bytes as words, which nobody takes apart
+ * before they are needed. */
+static void collect_of(const fc_dot *d, uint32_t a, bool declared) {
     fc_cuda_text *t = &d->g->t;
     const unsigned n = (unsigned)a, bytes = fc_cuda_bytes(d->g->k, a), six = sixteens(d, a),
                    turns = turns_of(share_of(d, &d->x[1]));
     const char *type = bytes == 1 ? "unsigned int" : fc_dtypes[d->g->k->accesses.at[a].dtype].cuda;
     const unsigned of = bytes == 1 ? 4 : 16 / bytes;
-    fc_cuda_line(t, "fc_vec<%s, %u, 16> came%u[%u];", type, of, n, turns * six);
+    if (declared) {
+        fc_cuda_line(t, "fc_vec<%s, %u, 16> came%u[%u];", type, of, n, turns * six);
+        return;
+    }
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int u = 0; u < %u; u++)", turns);
     for (unsigned i = 0; i < six; i++) {
@@ -287,6 +290,12 @@ static void collect(const fc_dot *d, uint32_t a) {
         raw_at(d, a, at);
         fc_str_add(t->out, i + 1 < six ? "),\n" : ");\n");
     }
+}
+
+static void collect(const fc_dot *d, bool declared) {
+    fc_dot_slice(d->g, d->x[1].value);
+    for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
+        if (fc_made_comes(d, &d->x[1], a)) collect_of(d, a, declared);
 }
 
 /* q* of a group of it. */
@@ -324,8 +333,6 @@ static void make(const fc_dot *d) {
     const share s = share_of(d, y);
     const bool ends = !d->g->cls->cuda.full;
     fc_dot_slice(d->g, y->value);
-    for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
-        if (fc_made_comes(d, y, a)) collect(d, a);
     if (s.lines < s.down) fc_cuda_line(t, "if (y_line < %u)", s.lines);
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", turns_of(s));
@@ -373,10 +380,25 @@ static void fetch(const fc_dot *d) {
     fc_cuda_line(t, "}");
 }
 
-/* A step is made when the sets before the last AHEAD - 1 have come, of which it is the last. */
+static void ask_ahead(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned stages = d->g->cls->cuda.dot_stages;
+    fc_cuda_line(t, "if (step + %d < steps) {", AHEAD);
+    fc_cuda_line(t, "fc_gate_pass(gates + %u + slot, odd ^ 1);", stages);
+    fc_cuda_line(t, "unsigned short *const stage = all + slot * %u;", d->stage);
+    ask(d);
+    next_slot(d);
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "fc_bring_set();");
+}
+
+/* A step is made when the sets before the last AHEAD - 1 have come, of which it is the last. If
+ * stages are enough to have a free one by then, the next is asked for where it was as soon as it is
+ * in registers: it may take as much longer to come as this one is made. */
 static void fetch_and_make(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
     const unsigned stages = d->g->cls->cuda.dot_stages;
+    const bool early = stages >= 2 * AHEAD;
     begin_fetching(d);
     if (!d->g->cls->cuda.full) fc_cuda_line(t, "ix left = todo;");
     fc_cuda_line(t, "unsigned int made = slot, here = 0;");
@@ -385,20 +407,19 @@ static void fetch_and_make(const fc_dot *d) {
     fc_cuda_line(t, "unsigned short *const raw = all + %u + here * %u;", stages * d->stage,
                  raw_of(d));
     fc_cuda_line(t, "here = here == %d ? 0 : here + 1;", AHEAD - 1);
+    collect(d, true);
+    fc_cuda_line(t, "if (step >= 0) {");
+    fc_cuda_line(t, "fc_brought<%d>();", AHEAD - 1);
+    collect(d, false);
+    fc_cuda_line(t, "}");
+    if (early) ask_ahead(d);
     fc_cuda_line(t, "if (step >= 0) {");
     fc_cuda_line(t, "unsigned short *const stage = all + made * %u;", d->stage);
-    fc_cuda_line(t, "fc_brought<%d>();", AHEAD - 1);
     make(d);
     fc_cuda_line(t, "fc_gate_join(gates + made);");
     fc_cuda_line(t, "made = made == %u ? 0 : made + 1;", stages - 1);
     fc_cuda_line(t, "}");
-    fc_cuda_line(t, "if (step + %d < steps) {", AHEAD);
-    fc_cuda_line(t, "fc_gate_pass(gates + %u + slot, odd ^ 1);", stages);
-    fc_cuda_line(t, "unsigned short *const stage = all + slot * %u;", d->stage);
-    ask(d);
-    next_slot(d);
-    fc_cuda_line(t, "}");
-    fc_cuda_line(t, "fc_bring_set();");
+    if (!early) ask_ahead(d);
     fc_cuda_line(t, "}");
 }
 
