@@ -186,6 +186,13 @@ static void shared_keys(const operands *x) {
     const fc_node s = fc_build_cast(g, fc_build_matmul(g, x->q, kt), FUSEC_F32);
     fc_build_output(g, "out", fc_build_matmul(g, fc_build_cast(g, softmax(g, s), t), v));
 }
+/* Heads stand behind rows in the result, as models have them. */
+static void heads_inside(const operands *x) {
+    fc_graph *g = x->g;
+    const fc_node p =
+        fc_build_cast(g, softmax(g, scores(x, x->q)), (fusec_dtype)fc_at(g, x->v)->dtype);
+    fc_build_output(g, "out", fc_build_einsum(g, "hnm,hmc->nhc", 2, (fc_node[]){p, x->v}));
+}
 /* Other reductions: two in a stage, one of them in order, and a stage behind it. */
 static void normed(const operands *x) {
     fc_graph *g = x->g;
@@ -249,6 +256,8 @@ static const sample samples[] = {
     {keys_first, FUSEC_F16, {1, 150, 140, 32, 64}, FC_MODE_REASSOC, FC_FLASH_OPEN},
     {columns, FUSEC_BF16, {2, 140, 150, 64, 64}, FC_MODE_REASSOC, FC_FLASH_OPEN},
     {shared_keys, FUSEC_BF16, {3, 70, 140, 32, 40}, 0, FC_FLASH_OPEN},
+    {heads_inside, FUSEC_BF16, {3, 140, 150, 64, 64}, 0, FC_FLASH_OPEN},
+    {heads_inside, FUSEC_F16, {2, 130, 256, 32, 40}, FC_MODE_REASSOC, FC_FLASH_OPEN},
     {causal, FUSEC_BF16, {1, 256, 256, 64, 64}, 0, FC_FLASH_MASKED},
     {causal, FUSEC_F16, {1, 140, 300, 16, 24}, 0, FC_FLASH_MASKED},
     {causal, FUSEC_BF16, {1, 256, 256, 64, 64}, FC_MODE_REASSOC, FC_FLASH_MASKED},
