@@ -6,7 +6,8 @@
  * operand has alone and the result lacks is summed first. Out: a reduction of two operands that are
  * spread over one domain.
  *
- *     with m and n      domain batch, m, n, k     contraction tree (docs/semantics.md)
+ *     with m and n      domain batch, m, n, k     contraction tree (docs/semantics.md); the kept
+ *                       axes as in the result, if those of one operand are around the other's there
  *     without one       the axes of the operand that has all labels, in its order: the inner tree
  *                       if its innermost axis is summed over, else the outer one
  *

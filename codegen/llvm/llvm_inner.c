@@ -42,12 +42,10 @@ static void lane_coordinates(fc_ll *f, const char *first) {
 /* Offsets of accesses of a point at indices `idx` of the reduced axes. */
 static const char **offsets_at(fc_ll *f, const char *const *idx) {
     const char **at = fc_ll_names(f, f->cls->naccess);
+    const unsigned end = (unsigned)f->cls->np + f->cls->nr;
     for (uint32_t a = 0; a < f->cls->naccess; a++) {
         if (f->k->accesses.at[a].level != FC_POINT) continue;
-        at[a] = f->base[a];
-        for (unsigned axis = f->cls->np; axis < (unsigned)f->cls->np + f->cls->nr; axis++)
-            at[a] = fc_ll_bin(f, "add", at[a],
-                              fc_ll_bin(f, "mul", idx[axis], fc_ll_stride(f, a, axis)));
+        at[a] = fc_ll_along_axes(f, a, f->base[a], idx, f->cls->np, end);
     }
     return at;
 }

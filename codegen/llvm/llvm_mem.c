@@ -547,11 +547,15 @@ void fc_ll_decompose(fc_ll *f, const char *flat, unsigned lo, unsigned hi, const
     }
 }
 
+const char *fc_ll_along_axes(fc_ll *f, uint32_t a, const char *first, const char *const *idx,
+                             unsigned lo, unsigned hi) {
+    for (unsigned axis = lo; axis < hi; axis++)
+        first =
+            fc_ll_bin(f, "add", first, fc_ll_bin(f, "mul", idx[axis], fc_ll_stride(f, a, axis)));
+    return first;
+}
+
 void fc_ll_set_base(fc_ll *f, const char *const *idx, unsigned hi) {
-    for (uint32_t a = 0; a < f->cls->naccess; a++) {
-        f->base[a] = fc_ll_offset(f, a);
-        for (unsigned axis = 0; axis < hi; axis++)
-            f->base[a] = fc_ll_bin(f, "add", f->base[a],
-                                   fc_ll_bin(f, "mul", idx[axis], fc_ll_stride(f, a, axis)));
-    }
+    for (uint32_t a = 0; a < f->cls->naccess; a++)
+        f->base[a] = fc_ll_along_axes(f, a, fc_ll_offset(f, a), idx, 0, hi);
 }

@@ -515,6 +515,9 @@ const char *fc_ll_fill_masked(fc_ll *f, fusec_dtype t, unsigned W, const char *a
 void fc_ll_decompose(fc_ll *f, const char *flat, unsigned lo, unsigned hi, const char **idx);
 /* base[] of all accesses for kept axes [0, hi) at idx */
 void fc_ll_set_base(fc_ll *f, const char *const *idx, unsigned hi);
+/* Element `first` of an access, moved to indices idx[lo], ... of the axes [lo, hi). */
+const char *fc_ll_along_axes(fc_ll *f, uint32_t a, const char *first, const char *const *idx,
+                             unsigned lo, unsigned hi);
 
 /* ---- llvm_code.c ------------------------------------------------------------------------- */
 

@@ -163,10 +163,7 @@ static void fill_table(walk *w, const range *r) {
     fc_ll_decompose(f, n, np, end, idx);
     for (uint32_t a = 0; a < f->cls->naccess; a++) {
         if (f->k->accesses.at[a].level != FC_POINT) continue;
-        const char *sum = "0";
-        for (unsigned axis = np; axis < end; axis++)
-            sum =
-                fc_ll_bin(f, "add", sum, fc_ll_bin(f, "mul", idx[axis], fc_ll_stride(f, a, axis)));
+        const char *sum = fc_ll_along_axes(f, a, "0", idx, np, end);
         fc_ll_spill(f, FUSEC_I64, 1, f->table, plus(f, at, a * (unsigned)fc_run_of(f->k)), sum);
     }
     fc_ll_for_end(f, &l, "1");
