@@ -236,9 +236,18 @@ if(FUSEC_CUDA_INCLUDE)
   endforeach()
 endif()
 
-# Parts of an array on the ranks of MPI, where its headers and mpirun are.
-if(NOT FUSEC_SANITIZE AND NOT FUSEC_FUZZERS)
-  find_package(MPI QUIET COMPONENTS C)
+# Parts of an array on the ranks of MPI, where its headers and mpirun are. Open MPI's programs come in
+# Debian without its headers, and mpicc then names a folder that isn't there, at which find_package ends
+# the configuration.
+find_program(FUSEC_MPICC mpicc)
+mark_as_advanced(FUSEC_MPICC)
+if(FUSEC_MPICC AND NOT FUSEC_SANITIZE AND NOT FUSEC_FUZZERS)
+  file(WRITE ${CMAKE_BINARY_DIR}/generated/mpi_header.c "#include <mpi.h>\n")
+  execute_process(COMMAND ${FUSEC_MPICC} -E ${CMAKE_BINARY_DIR}/generated/mpi_header.c
+    RESULT_VARIABLE FUSEC_NO_MPI OUTPUT_QUIET ERROR_QUIET)
+  if(FUSEC_NO_MPI EQUAL 0)
+    find_package(MPI QUIET COMPONENTS C)
+  endif()
 endif()
 if(MPI_C_FOUND)
   add_executable(mpi_mean examples/mpi/mean.c)
