@@ -41,6 +41,7 @@ enum {
     FC_NODE_SPREAD = 2,   /* operand 0 of a dot is spread by its builder; operand 1: the next bit */
     FC_NODE_INSIDE = 8,   /* TAKE, SCATTER: every index is known to be inside */
     FC_NODE_OWN = 16,     /* CONST: of a body, apart from equal ones outside (ir/fold.h) */
+    FC_NODE_PRODUCT = 32, /* sum: of a product that would be a contraction in another order */
 };
 /* What derivatives make of a cast to its own dtype, in its attr: they end there; it stands for a
  * cotangent in a rule (fc_custom), by number; it is a result of fc_custom `number`. */
@@ -365,6 +366,16 @@ fc_node fc_build_logsumexp(fc_graph *g, fc_node a, uint32_t naxes, const int64_t
  * sum. The nodes made are FC_OP_dot, whose two operands have one shape. */
 fc_node fc_build_dot(fc_graph *g, fc_node x, const uint8_t *x_labels, fc_node y,
                      const uint8_t *y_labels, uint32_t nout, const uint8_t *out_labels);
+/* Whether the sum of a product is a contraction: factors that differ along `axes` (masks of axes of
+ * their domain) make two groups with kept axes of their own. Bit i of `right`: factor i is of the
+ * second one (ir/build_dot_factors.c). */
+enum { FC_MAX_FACTORS = 8 };
+bool fc_product_sides(uint32_t n, const uint64_t *axes, uint64_t kept, uint64_t summed,
+                      uint32_t *right);
+/* That contraction over the axes `summed`; FC_NONODE without an error if it is none. Factors have
+ * `rank` axes, of literal size 1 where they do not differ, or none. */
+fc_node fc_build_sum_of_product(fc_graph *g, uint32_t n, const fc_node *factor, uint32_t rank,
+                                uint64_t summed);
 /* a @ b as in NumPy: the last axis of a with the second to last of b, leading ones broadcast. */
 fc_node fc_build_matmul(fc_graph *g, fc_node a, fc_node b);
 /* "ik,kj->ij" as in NumPy; three and more operands from left to right. A letter twice in an operand

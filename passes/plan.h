@@ -47,6 +47,7 @@ typedef struct fc_step {
     fc_kernel kernel;
     const char *what; /* "softmax-like" description: the results it makes, for explain */
     const char *why;  /* why it is not one kernel with its neighbours; "" if it has none */
+    const char *note; /* what would make it faster; "" if nothing is known */
     uint32_t ops, transcendental; /* per point */
     /* of steps that are no kernels */
     fc_node node;  /* of plan->graph */

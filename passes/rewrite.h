@@ -61,7 +61,14 @@ fusec_status fc_rewrite_sweep(fc_graph *g, fc_error *e);
  * one broadcast value is that value broadcast. */
 fc_node fc_rewrite_view(fc_graph *g, fc_ninfo view);
 
-/* Whether a graph has a reduction that fc_pass_short writes out. */
+/* The number of elements of a reduction that fc_pass_short writes out, else 0; whether a graph has
+ * one. */
+int64_t fc_short_count(const fc_graph *g, const fc_ninfo *n);
 bool fc_has_short(const fc_graph *g);
+
+/* The contraction that a sum of a product of spread factors is, if `mode` (FC_MODE_*) lets it be
+ * one; the sum with FC_NODE_PRODUCT if it does not; else FC_NONODE. Operands of `sum` are nodes of
+ * `g`. */
+fc_node fc_sum_as_dot(fc_graph *g, fc_ninfo sum, uint32_t mode);
 
 #endif

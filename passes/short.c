@@ -169,8 +169,7 @@ static fc_node written_out(fc_graph *g, const fc_ninfo *n, int64_t count) {
 /* ---- the pass ---------------------------------------------------------------------------------
  */
 
-/* The number of elements of a reduction that is written out, else 0. */
-static int64_t short_count(const fc_graph *g, const fc_ninfo *n) {
+int64_t fc_short_count(const fc_graph *g, const fc_ninfo *n) {
     const int64_t count = fc_is_reduction(n->op) ? elements_of(g, n) : 0;
     return count && is_wanted(g, n, count) ? count : 0;
 }
@@ -178,14 +177,14 @@ static int64_t short_count(const fc_graph *g, const fc_ninfo *n) {
 static fc_node rewritten(const fc_graph *src, fc_graph *dst, fc_node n, const fc_node *map,
                          void *user) {
     const fc_ninfo i = fc_rewrite_info(src, n, map);
-    const int64_t count = short_count(dst, &i);
+    const int64_t count = fc_short_count(dst, &i);
     (void)user;
     return count ? written_out(dst, &i, count) : FC_NONODE;
 }
 
 bool fc_has_short(const fc_graph *g) {
     for (fc_node n = 0; n < g->nodes.len; n++)
-        if (short_count(g, fc_at(g, n))) return true;
+        if (fc_short_count(g, fc_at(g, n))) return true;
     return false;
 }
 

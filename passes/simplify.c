@@ -22,6 +22,7 @@ enum { FUEL = 64 };
 typedef struct simplifier {
     fc_graph *g;
     const fc_ruleset *rules;
+    uint32_t mode;
     int fuel;
 } simplifier;
 
@@ -180,6 +181,7 @@ static fc_node simplified(const fc_graph *src, fc_graph *dst, fc_node id, const 
     s->fuel = FUEL;
     if (fc_is_elementwise(n.op) || n.op == FC_OP_CAST || n.op == FC_OP_BITCAST) return make(s, n);
     if (n.op == FC_OP_PAIR && is_whole(s->g, &n)) return fc_at(s->g, n.src[0])->src[0];
+    if (n.op == FC_OP_sum) return fc_sum_as_dot(dst, n, s->mode);
     /* a view of a broadcast constant is one too */
     return fc_is_view(n.op) ? fc_rewrite_view(s->g, n) : FC_NONODE;
 }
@@ -190,12 +192,12 @@ fusec_status fc_simplify_with(const fc_graph *src, const fc_ruleset *rules, fc_g
 }
 
 /* Applies the rules of rules.def that hold in every mode or that o->mode licenses, and composes
- * casts, until none applies. */
+ * casts, until none applies; a sum of a product that is a contraction becomes one. */
 fusec_status fc_pass_simplify(const fc_graph *src, const fc_pass_options *o, fc_graph *dst,
                               fc_error *e) {
     fc_ruleset rules;
     const uint32_t mode = o->mode | FC_PLANT(mode_contract, FC_MODE_CONTRACT, 0) |
                           FC_PLANT(mode_nnan, FC_MODE_NNAN, 0) | FC_PLANT(mode_nsz, FC_MODE_NSZ, 0);
     FC_TRY(fc_rules_own(mode, &rules, e));
-    return fc_simplify_with(src, &rules, dst, e);
+    return fc_rewrite_each(src, dst, simplified, &(simplifier){.rules = &rules, .mode = mode}, e);
 }

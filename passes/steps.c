@@ -215,12 +215,22 @@ static fusec_status make_other_step(fc_plan *p, const fc_pass_options *o, const 
         s->node = r->step;
         s->body = (uint32_t)n->attr;
         s->why = r->why;
+        s->note = "";
         ok = add_inputs(p, s, buffer, host) && add_scalars(p, s) && add_outputs(p, r, s, buffer) &&
              (s->what = describe_step(p, r, s)) != NULL;
     }
     fc_free(p->alloc, host);
     if (ok && o->dump) fc_str_printf(o->dump, "# step %zu: %s\n", p->steps.len - 1, s->what);
     return ok ? FUSEC_OK : fc_oom(e);
+}
+
+static const char *note_of(const fc_graph *g, const fc_region *r) {
+    for (size_t i = 0; i < r->roots.len; i++)
+        if (fc_at(g, r->roots.at[i].node)->flags & FC_NODE_PRODUCT)
+            return "a sum of rounded products in the order of sums; written with @ or einsum, or "
+                   "with "
+                   "the licences reassoc and contract, it is a contraction";
+    return "";
 }
 
 static fusec_status make_step(fc_plan *p, const fc_pass_options *o, const fc_fusion *f,
@@ -231,6 +241,7 @@ static fusec_status make_step(fc_plan *p, const fc_pass_options *o, const fc_fus
     if (!s || !fc_push(p->alloc, &p->steps, s)) return fc_oom(e);
     FC_TRY(fc_lower(&p->graph, o, f, region, p, buffer, &s->kernel, e));
     s->why = f->regions.at[region].why;
+    s->note = note_of(&p->graph, &f->regions.at[region]);
     s->what = describe(p, &f->regions.at[region]);
     fc_kernel_cost(&s->kernel, &s->ops, &s->transcendental);
     if (!s->what) return fc_oom(e);

@@ -257,6 +257,7 @@ static void kernel_section(const page *g, uint32_t i) {
     arrays(v, &st->kernel, false, out);
     arrays(v, &st->kernel, true, out);
     if (*st->why) fact(out, "apart, because", st->why);
+    if (*st->note) fact(out, "note", st->note);
     if (v->bytes) {
         fact_int(out, "bytes read", k->report.bytes_read);
         fact_int(out, "bytes written", k->report.bytes_written);

@@ -79,6 +79,8 @@ static void json_kernel(const fc_plan_view *v, uint32_t i, fc_str *out) {
         fc_str_add(out, "null");
     fc_str_add(out, ",\"why\":");
     fc_json_text(out, st->why);
+    fc_str_add(out, ",\"note\":");
+    fc_json_text(out, st->note);
     json_lines(&st->kernel, out);
     fc_plan_loop_json(v->p->plan, i, out);
     fc_plan_transform_json(v, i, out);

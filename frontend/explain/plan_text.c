@@ -126,7 +126,7 @@ static bool is_passed(const fc_plan_view *v, uint32_t i) {
     return i + 1 < first + v->kernels[first].joined;
 }
 
-/* Every array between kernels, who stores it and why. */
+/* Every array between kernels, who stores it and why; what would make a kernel faster. */
 static void stored_lines(const fc_plan_view *v, fc_str *out) {
     const fc_plan *p = v->p->plan;
     char shown[32], name[16];
@@ -148,6 +148,7 @@ static void stored_lines(const fc_plan_view *v, fc_str *out) {
         }
         if (!said && *st->why)
             fc_str_printf(out, "apart     %s: %s\n", fc_step_name(name, p, i), st->why);
+        if (*st->note) fc_str_printf(out, "note      %s: %s\n", fc_step_name(name, p, i), st->note);
     }
 }
 

@@ -5,8 +5,6 @@
 
 #include "ir/expand.h"
 
-enum { MAX_OPERANDS = 8 };
-
 /* The operands as nodes of the dtype they combine to, or of `t` if one was asked for. */
 static bool operands(fc_checker *c, fc_range at, uint32_t n, const fc_expr *const *e,
                      const fc_value *v, const fc_expr *asked, fusec_dtype want, fc_node *out) {
@@ -74,10 +72,10 @@ static fc_value product(fc_checker *c, fc_call *f, const fc_expr *e, bool is_dot
 }
 
 static fc_value einsum(fc_checker *c, fc_call *f, const fc_expr *e) {
-    const fc_expr *p[1 + MAX_OPERANDS];
-    const fc_arg_spec spec = {NULL, 1 + MAX_OPERANDS, 2, NULL};
-    fc_value v[MAX_OPERANDS];
-    fc_node x[MAX_OPERANDS];
+    const fc_expr *p[1 + FC_MAX_FACTORS];
+    const fc_arg_spec spec = {NULL, 1 + FC_MAX_FACTORS, 2, NULL};
+    fc_value v[FC_MAX_FACTORS];
+    fc_node x[FC_MAX_FACTORS];
     uint32_t n = 0;
     if (!fc_c_args(c, e, &spec, p, NULL)) return FC_UNKNOWN;
     if (p[0]->kind != FC_EX_STRING) {
@@ -87,7 +85,7 @@ static fc_value einsum(fc_checker *c, fc_call *f, const fc_expr *e) {
         return FC_UNKNOWN;
     }
     const char *text = fc_c_text(c, "%.*s", (int)p[0]->len, p[0]->text);
-    while (n < MAX_OPERANDS && p[1 + n]) {
+    while (n < FC_MAX_FACTORS && p[1 + n]) {
         v[n] = *fc_c_val(f, p[1 + n]);
         if (v[n].kind == FC_V_UNKNOWN) return FC_UNKNOWN;
         n++;
@@ -115,78 +113,34 @@ bool fc_c_is_dot_name(const char *name) {
 
 /* The factors of a product as it is written: a*b*c. False: no product, or too many. */
 static bool factors(const fc_expr *e, const fc_expr **out, uint32_t *n) {
-    const fc_expr *stack[MAX_OPERANDS];
+    const fc_expr *stack[FC_MAX_FACTORS];
     uint32_t depth = 0;
     *n = 0;
     for (;;) {
         while (e->kind == FC_EX_BINARY && e->op == FC_OPER_MUL) {
-            if (depth == MAX_OPERANDS) return false;
+            if (depth == FC_MAX_FACTORS) return false;
             stack[depth++] = e->b;
             e = e->a;
         }
-        if (*n == MAX_OPERANDS) return false;
+        if (*n == FC_MAX_FACTORS) return false;
         out[(*n)++] = e;
         if (!depth) return *n > 1;
         e = stack[--depth];
     }
 }
 
-/* Bit i: axis i of the domain, which the element differs along. */
-static uint64_t axes_of(const fc_checker *c, fc_node n) {
-    uint64_t mask = 0;
-    for (uint32_t i = 0; i < fc_rank(c->g, n); i++)
-        if (!fc_axis_is_one(c->g, n, i)) mask |= UINT64_C(1) << i;
-    return mask;
-}
-
-/* The element without the axes that it does not differ along; labels are axes of the domain. */
-static fc_node bare(fc_checker *c, fc_node n, uint8_t *labels) {
-    fc_dim shape[FC_MAX_RANK];
-    uint32_t rank = 0;
-    if (n == FC_NONODE) return n;
-    for (uint32_t i = 0; i < fc_rank(c->g, n); i++) {
-        if (fc_axis_is_one(c->g, n, i)) continue;
-        labels[rank] = (uint8_t)i;
-        shape[rank++] = fc_axis(c->g, n, i);
-    }
-    return fc_build_reshape(c->g, n, rank, shape);
-}
-
-/* The first factor with kept axes, and those with no others, are the left operand, the rest the right
- * one; without axes of its own on either side it is a sum like any other. */
+/* A contraction if the factors make one; else no node, and it is a sum like any other. */
 fc_node fc_c_sum_of_product(fc_checker *c, fc_call *f, const fc_expr *e, uint32_t from,
                             uint32_t n) {
-    const fc_expr *part[MAX_OPERANDS];
-    const uint64_t kept = (UINT64_C(1) << from) - 1,
-                   summed = ((UINT64_C(1) << (from + n)) - 1) & ~kept;
+    const fc_expr *part[FC_MAX_FACTORS];
+    fc_node x[FC_MAX_FACTORS];
     uint32_t count;
-    fc_node side[2] = {FC_NONODE, FC_NONODE};
-    uint64_t of[2] = {0, 0};
     if (n == 0 || !factors(e, part, &count)) return FC_NONODE;
     const fusec_dtype t = fc_v_dtype(c, fc_c_val(f, e));
     for (uint32_t i = 0; i < count; i++) {
-        const fc_value *v = fc_c_val(f, part[i]);
-        fc_node x = fc_c_node(c, part[i], v, t);
-        if (x != FC_NONODE) x = fc_c_with_axes(c, x, from + n);
-        if (x == FC_NONODE) return x;
-        const uint64_t axes = axes_of(c, x);
-        const int right = (of[0] & kept) != 0 && (axes & kept & ~of[0]) != 0;
-        side[right] =
-            side[right] == FC_NONODE ? x : fc_build_op(c->g, FC_OP_mul, side[right], x, FC_NONODE);
-        of[right] |= axes;
+        x[i] = fc_c_node(c, part[i], fc_c_val(f, part[i]), t);
+        if (x[i] != FC_NONODE) x[i] = fc_c_with_axes(c, x[i], from + n);
+        if (x[i] == FC_NONODE) return x[i];
     }
-    if (!(of[0] & ~of[1] & kept) || !(of[1] & ~of[0] & kept) || !(of[0] & of[1] & summed) ||
-        ((of[0] | of[1]) & summed) != summed || side[0] == FC_NONODE || side[1] == FC_NONODE)
-        return FC_NONODE;
-    uint8_t label[2][FC_MAX_RANK], out[FC_MAX_RANK];
-    fc_dim shape[FC_MAX_RANK];
-    uint32_t nout = 0;
-    const fc_node x = bare(c, side[0], label[0]), y = bare(c, side[1], label[1]);
-    for (uint32_t i = 0; i < from; i++)
-        if ((of[0] | of[1]) >> i & 1) out[nout++] = (uint8_t)i;
-    const fc_node r = fc_build_dot(c->g, x, label[0], y, label[1], nout, out);
-    if (r == FC_NONODE || nout == from) return r;
-    for (uint32_t i = 0, at = 0; i < from; i++)
-        shape[i] = (of[0] | of[1]) >> i & 1 ? fc_axis(c->g, r, at++) : fc_dim_const(&c->g->dims, 1);
-    return fc_build_reshape(c->g, r, from, shape);
+    return fc_build_sum_of_product(c->g, count, x, from + n, ((UINT64_C(1) << n) - 1) << from);
 }
