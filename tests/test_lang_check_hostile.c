@@ -165,7 +165,7 @@ FC_TEST(lang_check_hostile, out_of_memory) {
         "    u, v = h(y) * 2 > 0 ? (x, x) : (x, x)\n"
         "    return (x[1:] + x[:-1]) * h(y)[:n - 1] + np.abs(x) + reshape(y, [-1]) + nope\n}\n"
         "export def e(x: f32[n], y: f32[n, n]) -> f32[n - 1] =\n"
-        "    (x[1:] + x[:-1]) * h(y)[:n - 1] / (1/3 + S) + where(n > 3, 2, 1.5)\n";
+        "    (x[1:] + silu(x[:-1])) * h(y)[:n - 1] / (1/3 + S) + where(n > 3, 2, 1.5)\n";
     fc_source src;
     fc_ast ast;
     fc_diags ds;

@@ -102,6 +102,7 @@ static const struct {
     {"frontend/lang/diag.h", "report.h"},
     {"frontend/lang/files.h", "command.h"},
     {"frontend/lang/fmt.h", "cmd_fmt.c"},
+    {"frontend/lang/library.h", "help.c"},
     {"frontend/lang/parse.h", "job.h"},
     {"frontend/lang/suggest.h", "options.c"},
     {"passes/rewrite.h", "explain_pieces.c"},

@@ -2,6 +2,7 @@
 /* help.c - pages for people, from the tables. */
 #include "frontend/cli/help.h"
 
+#include "frontend/lang/library.h"
 #include "ir/ops.h"
 
 #include <stdio.h>
@@ -188,6 +189,23 @@ static bool join_line(fc_str *out, const char *name) {
     return false;
 }
 
+/* Of a definition that comes with fusec: what it is for; its text, if that is asked for. */
+static void library_line(fc_str *out, const fc_library_entry *e, bool text) {
+    fc_str left, doc;
+    fc_str_init(&left, out->alloc);
+    fc_str_init(&doc, out->alloc);
+    fc_library_signature(e, &left);
+    fc_library_doc(e, &doc);
+    if (left.oom || doc.oom)
+        out->oom = true;
+    else if (text)
+        fc_str_add(out, e->text);
+    else
+        entry(out, left.len < 40 ? left.data : e->name, doc.data, 28);
+    fc_str_free(&left);
+    fc_str_free(&doc);
+}
+
 /* The topic that is made from the table of operations. */
 static void functions_page(fc_str *out, const char *text) {
     fc_help_wrap(out, text, 0);
@@ -198,6 +216,10 @@ static void functions_page(fc_str *out, const char *text) {
     }
     fc_str_add(out, "\nReading and storing at indices, moving, joining:\n");
     for (size_t i = 0; i < FC_COUNT(joins); i++) entry(out, joins[i][0], joins[i][1], 28);
+    fc_str_add(
+        out,
+        "\nDefinitions in the language, which come with it (fusec help NAME shows the text):\n");
+    for (size_t i = 0; i < fc_library_count; i++) library_line(out, &fc_library[i], false);
 }
 
 static void slug_page(fc_str *out, const char *slug, const char *text) {
@@ -241,6 +263,11 @@ fusec_status fc_help_word(fc_str *out, const char *word, fc_error *e) {
         return FUSEC_OK;
     }
     if (join_line(out, word)) return FUSEC_OK;
+    for (size_t i = 0; i < fc_library_count; i++)
+        if (!strcmp(fc_library[i].name, word)) {
+            library_line(out, &fc_library[i], true);
+            return FUSEC_OK;
+        }
     /* The brackets may be copied along with the word. */
     char slug[64];
     snprintf(slug, sizeof slug, "%s", word + (*word == '['));

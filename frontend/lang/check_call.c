@@ -5,6 +5,7 @@
  * function. Definitions of the user come first (check_user.c). */
 #include "frontend/lang/check_impl.h"
 
+#include "frontend/lang/library.h"
 #include "ir/code.h"
 #include "ir/composites.h"
 
@@ -46,6 +47,7 @@ void fc_c_suggest_builtins(fc_checker *c, fc_suggest *s) {
     fc_c_suggest_ffts(s);
     for (size_t i = 0; fc_c_array_names[i]; i++) fc_suggest_try(s, fc_c_array_names[i]);
     for (size_t i = 0; i < fc_composite_count; i++) fc_suggest_try(s, fc_composites[i].name);
+    for (size_t i = 0; i < fc_library_count; i++) fc_suggest_try(s, fc_library[i].name);
     fc_suggest_try(s, "dot");
     fc_suggest_try(s, "matmul");
     fc_suggest_try(s, "einsum");

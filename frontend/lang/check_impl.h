@@ -238,6 +238,7 @@ typedef struct fc_scope {
     const fc_ast *ast;
     fc_namemap defs, consts; /* numbers in fc_checker.defs and .consts */
     fc_namemap modules;      /* numbers in fc_checker.scopes */
+    bool library;            /* of a definition that comes with fusec; the tree is the checker's */
 } fc_scope;
 
 /* Where a node was made. */
@@ -267,6 +268,7 @@ typedef struct fc_checker {
     FC_VEC(fc_scope) scopes; /* of the program, 0, and of what it imports */
     FC_VEC(fc_const_entry) consts;
     FC_VEC(fc_def) defs;
+    fc_namemap library; /* numbers in `defs`: of definitions that come with fusec */
     FC_VEC(fc_lang_param) params;
     bool *input_used; /* of a snippet's inputs */
     uint64_t steps;
@@ -297,7 +299,8 @@ void fc_c_str_free(fc_checker *c, fc_str *s); /* a text that is whole, or else o
 /* Reads the definitions, consts and imports of the program and of all files that it imports. */
 void fc_c_read_scopes(fc_checker *c);
 void fc_c_free_scopes(fc_checker *c);
-/* By the name that a file has for it; NULL: it has none. */
+/* By the name that a file has for it, or of the library if that is no builtin's; NULL: there is none.
+ */
 fc_def *fc_c_def(const fc_checker *c, uint32_t scope, const char *name);
 bool fc_c_const(const fc_checker *c, uint32_t scope, const char *name, uint32_t *out);
 /* `nn` of nn.f, when it is a module in the frame's file and no value. */

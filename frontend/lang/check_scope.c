@@ -6,6 +6,9 @@
  * under their names; what a file imports is not seen through it. */
 #include "frontend/lang/check_impl.h"
 
+#include "frontend/lang/library.h"
+#include "frontend/lang/parse.h"
+
 /* ---- reading ------------------------------------------------------------------------------------
  */
 
@@ -29,9 +32,14 @@ static bool put(fc_checker *c, fc_namemap *m, const char *name, uint32_t i) {
     return false;
 }
 
+static fc_def *def_of(const fc_checker *c, uint32_t scope, const char *name) {
+    uint32_t i;
+    return fc_namemap_get(&c->scopes.at[scope].defs, name, &i) ? &c->defs.at[i] : NULL;
+}
+
 /* The definition and the const number `i` under a name of file `scope`. */
 static void add_def(fc_checker *c, uint32_t scope, const char *name, fc_range at, uint32_t i) {
-    const fc_def *before = fc_c_def(c, scope, name);
+    const fc_def *before = def_of(c, scope, name);
     if (before)
         twice(c, scope, name, at, before->item, before->scope);
     else
@@ -105,7 +113,7 @@ static void add_module(fc_checker *c, uint32_t scope, const fc_item *it) {
 
 /* What a file defines itself: nothing is seen through it. */
 static fc_def *own_def(const fc_checker *c, uint32_t scope, const char *name) {
-    fc_def *d = fc_c_def(c, scope, name);
+    fc_def *d = def_of(c, scope, name);
     return d && d->scope == scope ? d : NULL;
 }
 
@@ -149,10 +157,67 @@ static void imports(fc_checker *c, uint32_t scope) {
     }
 }
 
+/* ---- the library ----------------------------------------------------------------------------- */
+
+/* Whether the program, the snippet or a definition of the library that is read has the name. */
+static bool is_named(const fc_checker *c, const char *name) {
+    if (c->rq->snippet && fc_library_is_named(name, c->rq->snippet->src->text)) return true;
+    for (size_t i = 0; i < c->scopes.len; i++)
+        if (c->scopes.at[i].ast && fc_library_is_named(name, c->scopes.at[i].ast->src->text))
+            return true;
+    return false;
+}
+
+/* Messages may be about its text, so that is theirs. */
+static const fc_source *library_text(fc_checker *c, const fc_library_entry *e) {
+    fc_error why = {0};
+    fc_source *src = fc_calloc(c->alloc, 1, sizeof *src);
+    const char *name = fc_c_text(c, "fusec's %s", e->name);
+    if (src && fc_source_init(src, c->alloc, name, e->text, strlen(e->text), &why) == FUSEC_OK &&
+        fc_push(c->alloc, &c->ds->library, src))
+        return src;
+    if (src) fc_source_free(src);
+    fc_free(c->alloc, src);
+    return NULL;
+}
+
+static void free_tree(fc_checker *c, const fc_ast *tree) {
+    fc_ast *ast = (fc_ast *)(uintptr_t)tree;
+    if (ast) fc_ast_free(ast);
+    fc_free(c->alloc, ast);
+}
+
+/* A definition of the library, with a file of its own. */
+static void read_entry(fc_checker *c, const fc_library_entry *e) {
+    const fc_source *src = library_text(c, e);
+    fc_ast *ast = src ? fc_calloc(c->alloc, 1, sizeof *ast) : NULL;
+    const fc_scope s = {.ast = ast, .library = true};
+    if (!ast || fc_parse_program(src, c->ds, ast) || !fc_push(c->alloc, &c->scopes, s)) {
+        free_tree(c, ast);
+        fc_c_oom(c);
+        return;
+    }
+    own_names(c, (uint32_t)c->scopes.len - 1);
+    put(c, &c->library, e->name, (uint32_t)c->defs.len - 1);
+}
+
+/* Those that are named, and those that they name. */
+static void read_library(fc_checker *c) {
+    uint32_t i;
+    for (size_t before = 0; before != c->scopes.len && !c->stop;) {
+        before = c->scopes.len;
+        for (size_t k = 0; k < fc_library_count && !c->stop; k++)
+            if (!fc_namemap_get(&c->library, fc_library[k].name, &i) &&
+                is_named(c, fc_library[k].name))
+                read_entry(c, &fc_library[k]);
+    }
+}
+
 void fc_c_read_scopes(fc_checker *c) {
     fc_scope s = {.ast = c->rq->program};
     if (!fc_push(c->alloc, &c->scopes, s)) fc_c_oom(c);
     for (uint32_t i = 0; i < c->scopes.len && !c->stop; i++) own_names(c, i);
+    read_library(c);
     for (uint32_t i = 0; i < c->scopes.len && !c->stop; i++) imports(c, i);
 }
 
@@ -161,7 +226,9 @@ void fc_c_free_scopes(fc_checker *c) {
         fc_namemap_free(c->alloc, &c->scopes.at[i].defs);
         fc_namemap_free(c->alloc, &c->scopes.at[i].consts);
         fc_namemap_free(c->alloc, &c->scopes.at[i].modules);
+        if (c->scopes.at[i].library) free_tree(c, c->scopes.at[i].ast);
     }
+    fc_namemap_free(c->alloc, &c->library);
     fc_vec_free(c->alloc, &c->scopes);
     fc_vec_free(c->alloc, &c->consts);
     fc_vec_free(c->alloc, &c->defs);
@@ -172,7 +239,9 @@ void fc_c_free_scopes(fc_checker *c) {
 
 fc_def *fc_c_def(const fc_checker *c, uint32_t scope, const char *name) {
     uint32_t i;
-    return fc_namemap_get(&c->scopes.at[scope].defs, name, &i) ? &c->defs.at[i] : NULL;
+    fc_def *d = def_of(c, scope, name);
+    if (d || fc_c_is_builtin(name) || !fc_namemap_get(&c->library, name, &i)) return d;
+    return &c->defs.at[i];
 }
 
 bool fc_c_const(const fc_checker *c, uint32_t scope, const char *name, uint32_t *out) {

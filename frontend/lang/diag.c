@@ -10,6 +10,11 @@ void fc_diags_init(fc_diags *ds, const fc_alloc *alloc) {
 }
 
 void fc_diags_free(fc_diags *ds) {
+    for (size_t i = 0; i < ds->library.len; i++) {
+        fc_source_free(ds->library.at[i]);
+        fc_free(ds->arena.alloc, ds->library.at[i]);
+    }
+    fc_vec_free(ds->arena.alloc, &ds->library);
     fc_arena_free(&ds->arena);
     memset(ds, 0, sizeof *ds);
 }

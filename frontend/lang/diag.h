@@ -52,6 +52,7 @@ typedef struct fc_diags {
     uint32_t errors;    /* all that were reported, also those dropped */
     uint32_t dropped;   /* reported, but beyond the limit */
     fusec_status first; /* code of the first error, FUSEC_OK if there was none */
+    FC_VEC(fc_source *) library; /* of definitions that come with fusec: they live as long */
     bool oom;
 } fc_diags;
 

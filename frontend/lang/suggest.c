@@ -20,7 +20,6 @@ static const struct {
     {"equal", "=="},
     {"fabs", "abs"},
     {"fract", "x % 1"},
-    {"gelu", "0.5*x*(1 + erf(x*0.70710678))"},
     {"greater", ">"},
     {"inversesqrt", "rsqrt"},
     {"less", "<"},
@@ -43,12 +42,10 @@ static const struct {
     {"rint", "round"},
     {"saturate", "clip"},
     {"select", "where"},
-    {"silu", "x*sigmoid(x)"},
-    {"softmax", "e = exp(x - max(x)); e/sum(e)"},
     {"square", "x**2"},
     {"sub", "-"},
     {"subtract", "-"},
-    {"swish", "x*sigmoid(x)"},
+    {"swish", "silu"},
     {"true_divide", "/"},
 };
 

@@ -3,9 +3,10 @@
  *
  *     fusec_embed OUT FILE...
  *
- * In: files of CUDA C. A line `//@ NAME` begins a section; what stands before the first one belongs
- * to none. Lines of which nothing but a // comment is there are for readers and are left out, and
- * empty lines at the end of a section. Out: FC_SECTION(NAME, "text") for each, in order. */
+ * In: files of CUDA C, or of the language. A line `//@ NAME` or `#@ NAME` begins a section; what
+ * stands before the first one belongs to none. Lines of which nothing but a // comment is there are
+ * for readers and are left out, and empty lines at the end of a section. Out: FC_SECTION(NAME,
+ * "text") for each, in order. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,16 +43,17 @@ static void end_section(section *s, FILE *out) {
 static bool take_line(section *s, const char *file, const char *line, FILE *out) {
     const char *text = line;
     while (isspace((unsigned char)*text)) text++;
-    if (!strncmp(line, "//@ ", 4)) {
-        const char *name = line + 4;
+    const size_t mark = !strncmp(line, "//@ ", 4) ? 4 : !strncmp(line, "#@ ", 3) ? 3 : 0;
+    if (mark) {
+        const char *name = line + mark;
         if (!*name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")])
-            return fail(file, "//@ needs a name of small letters, digits and _");
+            return fail(file, "a section needs a name of small letters, digits and _");
         end_section(s, out);
         s->begun = true;
         fprintf(out, "FC_SECTION(%s,", name);
     } else if (!*text) {
         s->empty++;
-    } else if (strncmp(text, "//", 2) != 0) {
+    } else if (strncmp(text, "//", 2) != 0 && (s->begun || strncmp(line, "# ", 2) != 0)) {
         if (!s->begun) return fail(file, "text before the first section");
         for (; s->lines && s->empty; s->empty--) put_line(out, "");
         s->empty = 0;
