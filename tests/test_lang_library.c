@@ -33,10 +33,11 @@ FC_TEST(lang_library, definitions_are_their_formulas) {
         "x: f32[5, 7]");
     same_graph("rms_norm(x, g)", "x*rsqrt(mean(x**2, axis=-1, keepdims=true) + 1e-6)*g",
                "x: f32[5, 7], g: f32[7]");
-    same_graph("layer_norm(x, g, b, eps=0.5)",
-               "c = x - mean(x, axis=-1, keepdims=true); c*rsqrt(mean(c**2, axis=-1, keepdims=true) "
-               "+ 0.5)*g + b",
-               "x: f32[5, 7], g: f32[7], b: f32[7]");
+    same_graph(
+        "layer_norm(x, g, b, eps=0.5)",
+        "c = x - mean(x, axis=-1, keepdims=true); c*rsqrt(mean(c**2, axis=-1, keepdims=true) "
+        "+ 0.5)*g + b",
+        "x: f32[5, 7], g: f32[7], b: f32[7]");
     same_graph("attention(q, k, v)",
                "softmax(einsum(\"...nd,...md->...nm\", q, k)*(1/sqrt(4.0)))@v",
                "q: f32[2, 3, 4], k: f32[2, 5, 4], v: f32[2, 5, 6]");
