@@ -55,7 +55,7 @@ inf = float("inf")
 nan = float("nan")
 newaxis = None
 
-_LAZY = ("dask", "fft", "linalg", "numexpr", "pieces", "random", "torch")
+_LAZY = ("dask", "fft", "linalg", "nn", "numexpr", "pieces", "random", "torch")
 
 
 def __getattr__(name):

@@ -5,7 +5,7 @@ from typing import Any, overload
 
 from ._names import *
 from ._ops import *
-from . import dask as dask, fft as fft, linalg as linalg, numexpr as numexpr, pieces as pieces, random as random, torch as torch
+from . import dask as dask, fft as fft, linalg as linalg, nn as nn, numexpr as numexpr, pieces as pieces, random as random, torch as torch
 from ._types import Array as Array, DType as DType, Operand as Operand
 
 __version__: str

@@ -133,22 +133,6 @@ def _pow(x, y):
     return known(x) if known else x**y
 
 
-def _gelu(x, approximate="none"):
-    if approximate == "tanh":
-        return 0.5 * x * (1 + fx.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
-    return 0.5 * x * (1 + fx.erf(x * 0.7071067811865476))
-
-
-def _softmax(x, dim, half=False):
-    e = fx.exp(x - fx.max(x, axis=dim, keepdims=True))
-    return e / fx.sum(e, axis=dim, keepdims=True)
-
-
-def _log_softmax(x, dim, half=False):
-    y = x - fx.max(x, axis=dim, keepdims=True)
-    return y - fx.log(fx.sum(fx.exp(y), axis=dim, keepdims=True))
-
-
 def _where(c, x, y):
     return fx.where(c, x, y)
 
@@ -188,11 +172,13 @@ _OPS = {
     aten.clamp_min.default: lambda x, low: _clamp(x, low),
     aten.clamp_max.default: lambda x, high: _clamp(x, None, high),
     aten.hardtanh.default: lambda x, low=-1.0, high=1.0: _clamp(x, low, high),
-    aten.gelu.default: _gelu, aten.silu.default: lambda x: x * fx.sigmoid(x),
+    aten.gelu.default: lambda x, approximate="none": fx.nn.gelu(x, approximate=approximate == "tanh"),
+    aten.silu.default: fx.nn.silu,
     aten.leaky_relu.default: lambda x, s=0.01: _where(x > 0, x, x * s),
     aten.hardswish.default: lambda x: x * _clamp(x + 3, 0, 6) / 6,
     aten.hardsigmoid.default: lambda x: _clamp(x + 3, 0, 6) / 6,
-    aten._softmax.default: _softmax, aten._log_softmax.default: _log_softmax,
+    aten._softmax.default: lambda x, dim, half=False: fx.nn.softmax(x, dim),
+    aten._log_softmax.default: lambda x, dim, half=False: fx.nn.log_softmax(x, dim),
     aten.where.self: _where, aten.where.ScalarOther: _where, aten.where.ScalarSelf: _where,
     aten.where.Scalar: _where,
     aten.logical_not.default: lambda x: ~(x if x._code == 0 else x != 0),
