@@ -56,6 +56,14 @@ FC_TEST(lang_library, a_definition_of_the_program_comes_first) {
     langbox_free(&b);
 }
 
+/* A snippet that ends with a binding gives what is bound. */
+FC_TEST(lang_library, a_last_binding_is_the_result) {
+    same_graph("C[i, j] = sum[k](A[i, k]*B[k, j])", "C[i, j] = sum[k](A[i, k]*B[k, j]); C",
+               "A: f32[5, 7], B: f32[7, 3]");
+    same_graph("y = x*2; z = y + 1", "x*2 + 1", "x: f32[5]");
+    same_graph("u, v = divmod(x, 2.0)", "u, v = divmod(x, 2.0); u, v", "x: f32[5]");
+}
+
 FC_TEST(lang_library, values_may_have_the_names) {
     same_graph("softmax = x*2; softmax + 1", "s = x*2; s + 1", "x: f32[5]");
 }

@@ -396,13 +396,8 @@ static void no_result(fc_checker *c, fc_call *f) {
         fc_diag_help(d, "return the result in the last line of the block");
     } else {
         uint32_t end = f->ast->src->len;
-        fc_diag *d = fc_c_error(c, FUSEC_SYNTAX, (fc_range){end, end},
-                                "expected the result before the end of the text");
-        const fc_stmt *last = f->ast->stmts;
-        while (last && last->next) last = last->next;
-        if (last && last->kind == FC_ST_BIND)
-            fc_diag_help(d, "a binding is no result; name it at the end: ; %s",
-                         last->targets->text);
+        fc_c_error(c, FUSEC_SYNTAX, (fc_range){end, end},
+                   "expected the result before the end of the text");
     }
     finish(c, f, false);
 }

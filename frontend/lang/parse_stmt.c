@@ -234,6 +234,28 @@ static bool end_of_text(fc_parser *p) {
     return false;
 }
 
+/* A snippet that ends with a binding: what is bound is its result. */
+static bool bound_result(fc_parser *p, fc_open_block *b) {
+    const fc_stmt *last = b->last;
+    if (!last || (last->kind != FC_ST_BIND && last->kind != FC_ST_DEFINE)) return true;
+    fc_stmt *s = new_stmt(p, FC_ST_RESULT);
+    fc_expr **end = s ? &s->value : NULL;
+    for (uint32_t i = 0; s && i < last->target_count; i++) {
+        const fc_name *name = &last->targets[i];
+        fc_expr *e = fc_expr_new(p, FC_EX_NAME, NULL, name->at);
+        if (!e) return false;
+        e->text = name->text;
+        e->len = name->len;
+        *end = e;
+        end = &e->next;
+    }
+    if (!s) return false;
+    s->value_count = last->target_count;
+    s->at = last->at;
+    append(b, s);
+    return true;
+}
+
 /* block   = "{" { NL } { stmt } "}" ;
  * snippet = { NL } { ( assign | loop ) eos } [ exprs { NL } ] ; */
 bool fc_parse_block(fc_parser *p, uint32_t brace, fc_stmt **out) {
@@ -245,7 +267,7 @@ bool fc_parse_block(fc_parser *p, uint32_t brace, fc_stmt **out) {
         if (k == FC_TOK_NL) {
             p->at++;
         } else if (k == FC_TOK_EOF || fc_starts_item(k)) {
-            bool good = end_of_text(p);
+            bool good = end_of_text(p) && (!p->snippet || bound_result(p, &p->blocks.at[0]));
             *out = p->blocks.at[0].first;
             return good;
         } else if (k == FC_TOK_RBRACE && base) {
