@@ -169,8 +169,12 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
         fc_list shape = fc_at(g, i->src[0])->shape;
         uint64_t mask = fc_reduced_axes(g, n);
         fc_schedule s = schedule_of(i);
+        if (s == FC_SCHED_DOT && r->roots.len)
+            return r->schedule == FC_SCHED_MAP ? "what costs more than a few operations an "
+                                                 "element, or is a result too, is made once "
+                                                 "and not again for each tile of a product"
+                                               : "a product has a kernel of its own";
         if (shape != r->domain) return "it reduces an array of another shape";
-        if (s == FC_SCHED_DOT && r->roots.len) return "a product has a kernel of its own";
         if (r->schedule == FC_SCHED_SCAN) return "a scan does not share a kernel with a reduction";
         if (r->schedule == FC_SCHED_MAP) {
             if (updates(g, r)) return "an update does not share a kernel with a reduction";
