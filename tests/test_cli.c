@@ -503,6 +503,21 @@ FC_TEST(cli, explain_names_what_is_joined) {
     shell_close(&sh);
 }
 
+/* The kernels of a block of a network: norms, four products with what follows them, attention. */
+FC_TEST(cli, explain_counts_the_launches_of_a_transformer) {
+    OPEN(sh);
+    EXPECT_RUN(
+        sh, 0,
+        "fusec explain -d none --arch sm_90 %s/examples/transformer.fuse x=bf16:8x1024x768 "
+        "wqkv=bf16:768x3x12x64 wo=bf16:12x64x768 w1=bf16:768x3072 c1=bf16:3072 w2=bf16:3072x768 "
+        "c2=bf16:768 g1=bf16:768 b1=bf16:768 g2=bf16:768 b2=bf16:768",
+        FUSEC_SOURCE_DIR);
+    FC_EXPECT_CONTAINS(sh.out, "\njoined    k2 to k4: one launch");
+    FC_EXPECT_CONTAINS(sh.out, "\nk8      dot");
+    FC_EXPECT_TRUE(!strstr(sh.out, "\nk9 "));
+    shell_close(&sh);
+}
+
 FC_TEST(cli, explain_predicts) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "fusec explain -d none -e 'x*2 + 1' x=f32:134217728");
