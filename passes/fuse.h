@@ -123,6 +123,10 @@ enum {
 /* Marks f->is_root: what must be stored whatever the grouping is. */
 fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e);
 
+/* Whether a reshape reads an array in memory under another shape, and which: an input or a root.
+ * Any other one that is not free is what its index map says (index_map.h). */
+bool fc_reshape_reads(fc_graph *g, const fc_fusion *f, fc_node n, fc_node *array);
+
 /* Follows `from`, and `other` unless it is FC_NONODE (with their map over `r`'s domain), down to
  * inputs and roots. `placed`: `from` is the
  * root that is being placed; else it is the operand of one and may be a root itself. False: it

@@ -17,7 +17,8 @@ static bool ends(fc_graph *g, const fc_fusion *f, fc_node n, bool first) {
     if (op == FC_OP_CONST || op == FC_OP_DIM || op == FC_OP_SLOT || op == FC_OP_INPUT ||
         op == FC_OP_IOTA || op == FC_OP_UPDATE || op == FC_OP_RESULT || fc_is_part(op))
         return true;
-    return (f->is_root[n] && !first) || (op == FC_OP_RESHAPE && !fc_reshape_is_free(g, n));
+    fc_node array;
+    return (f->is_root[n] && !first) || fc_reshape_reads(g, f, n, &array);
 }
 
 static bool operands(fc_graph *g, fc_fusion *f, fc_walk_step t, fc_places *p) {

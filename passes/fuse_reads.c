@@ -56,9 +56,8 @@ static bool merge(fc_reads *r, fc_read_list a, fc_read_list b, fc_read_list *out
 bool fc_reads_add(fc_graph *g, const fc_fusion *f, fc_reads *r, fc_node n) {
     const fc_ninfo *i = fc_at(g, n);
     fc_read_list all = {NULL, 0};
-    if (i->op == FC_OP_RESHAPE && !fc_reshape_is_free(g, n)) {
-        fc_node a = i->src[0];
-        while (fc_at(g, a)->op == FC_OP_RESHAPE) a = fc_at(g, a)->src[0];
+    fc_node a;
+    if (fc_reshape_reads(g, f, n, &a)) {
         all = (fc_read_list){&r->self[a], 1};
     } else {
         for (int k = i->nops; k-- > 0;)

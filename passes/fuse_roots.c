@@ -255,13 +255,60 @@ static void cut_replication(fc_graph *g, fc_fusion *f, const fc_work *work, fc_n
         f->is_root[p] = 1;
 }
 
+/* Slots of an element of a product's operand: what is made of indices alone is the same for a line
+ * of them, and is not counted; a check of one is no work of a product. */
+static bool prologue_slots(fc_graph *g, fc_fusion *f, const fc_work *work, fc_node p,
+                           uint64_t *slots) {
+    fc_walk *walk = &f->walk;
+    fc_walk_step first = {.node = p};
+    const uint32_t round = ++f->met_by;
+    walk->todo.len = 0;
+    *slots = 0;
+    bool ok = fc_push(f->alloc, &walk->todo, first);
+    while (ok && walk->todo.len && *slots <= FC_DOT_PROLOGUE) {
+        const fc_node x = walk->todo.at[--walk->todo.len].node;
+        const fc_ninfo *i = fc_at(g, x);
+        if (f->met[x] == round || is_free(g, x) || (x != p && f->is_root[x])) continue;
+        f->met[x] = round;
+        const bool index = work[x].loads == work[x].indices;
+        if (i->op == FC_OP_INPUT || i->op == FC_OP_IOTA) continue;
+        if (i->op == FC_OP_CHECK) *slots += FC_DOT_PROLOGUE;
+        if (!fc_is_view(i->op) && !index && i->op != FC_OP_TAKE)
+            *slots += 1 + (fc_ops[i->op].flags & FC_F_TRANSCENDENTAL ? FC_FUNCTION_SLOTS : 0);
+        if (i->op == FC_OP_ROUNDS) *slots += rounds_slots(g, x);
+        if (i->op == FC_OP_EXTERN) *slots += fc_extern_of(i)->slots;
+        for (int k = 0; ok && k < i->nops; k++) {
+            fc_walk_step t = {.node = i->src[k]};
+            ok = fc_push(f->alloc, &walk->todo, t);
+        }
+    }
+    return ok || (fc_oom(&g->error), false);
+}
+
 /* The operands of a contraction, behind the views that spread them. */
-static void cut_product(fc_graph *g, fc_fusion *f, const fc_work *work, fc_node n) {
+static bool cut_product(fc_graph *g, fc_fusion *f, const fc_work *work, fc_node n) {
     for (int k = 0; k < 2; k++) {
         const fc_node p = behind_views(g, fc_at(g, n)->src[k]);
-        if (can_be_root(g, f, p) && fc_at(g, p)->op != FC_OP_IOTA && work[p].loads &&
-            fc_work_slots(&work[p]) > FC_DOT_PROLOGUE)
-            f->is_root[p] = 1;
+        uint64_t slots;
+        if (!can_be_root(g, f, p) || fc_at(g, p)->op == FC_OP_IOTA || !work[p].loads) continue;
+        if (!prologue_slots(g, f, work, p, &slots)) return false;
+        if (slots > FC_DOT_PROLOGUE) f->is_root[p] = 1;
+    }
+    return true;
+}
+
+/* Marks what nothing but operands of contractions is made of: it is read there under any map, and
+ * no reshape below one needs its operand in memory. */
+static void find_operands(const fc_graph *g, uint8_t *operand) {
+    memset(operand, 1, g->nodes.len);
+    for (size_t i = 0; i < g->outputs.len; i++) operand[g->outputs.at[i].node] = 0;
+    for (fc_node n = (fc_node)g->nodes.len; n-- > 0;) {
+        const fc_ninfo *i = fc_at(g, n);
+        const bool product = i->op == FC_OP_dot && i->axis_kind == FC_TREE_DOT,
+                   through = fc_is_elementwise(i->op) || i->op == FC_OP_CAST ||
+                             i->op == FC_OP_BITCAST || fc_is_view(i->op);
+        for (int k = 0; k < i->nops; k++)
+            if (!product && !(through && operand[n])) operand[i->src[k]] = 0;
     }
 }
 
@@ -290,7 +337,7 @@ static bool find_places(fc_graph *g, const fc_pass_options *o, fc_fusion *f, con
 }
 
 static bool find_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_work *work,
-                       const uint8_t *body, fc_places *places) {
+                       const uint8_t *body, const uint8_t *operand, fc_places *places) {
     bool ok = fc_fuse_step_roots(g, f);
     for (size_t i = 0; i < g->outputs.len; i++) f->is_root[g->outputs.at[i].node] = 1;
     for (fc_node n = 0; ok && n < g->nodes.len; n++) {
@@ -305,7 +352,8 @@ static bool find_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_w
         if (fc_reduces(g, n) || fc_scans(g, n) || i->op == FC_OP_MATERIALIZE ||
             i->op == FC_OP_UPDATE || (o->unfused && compute))
             f->is_root[n] = 1;
-        if (i->op == FC_OP_RESHAPE && !fc_reshape_is_free(g, n)) {
+        if (i->op == FC_OP_RESHAPE && !fc_reshape_is_free(g, n) &&
+            (o->unfused || !operand[n] || !fc_reshape_has_map(g, n))) {
             fc_node a = i->src[0];
             while (fc_at(g, a)->op == FC_OP_RESHAPE) a = fc_at(g, a)->src[0];
             /* of a constant or an input there is nothing to store but the array itself */
@@ -315,8 +363,9 @@ static bool find_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_w
                            (i->op == FC_OP_VIEW && view_repeats(g, n)) || i->op == FC_OP_TAKE;
         if (again && !o->unfused) cut_replication(g, f, work, n);
         if (i->op == FC_OP_dot && i->axis_kind == FC_TREE_DOT && !o->unfused)
-            cut_product(g, f, work, n);
-        ok = cut_size(g, o, f, work, n) && (o->unfused || find_places(g, o, f, work, places, n));
+            ok = cut_product(g, f, work, n);
+        ok = ok && cut_size(g, o, f, work, n) &&
+             (o->unfused || find_places(g, o, f, work, places, n));
     }
     return ok;
 }
@@ -324,19 +373,21 @@ static bool find_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_w
 fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e) {
     const size_t n = g->nodes.len + 1;
     fc_work *work = fc_calloc(f->alloc, n, sizeof *work);
-    uint8_t *body = fc_calloc(f->alloc, n, 1);
+    uint8_t *body = fc_calloc(f->alloc, n, 1), *operand = fc_calloc(f->alloc, n, 1);
     fc_places places = {.times = fc_calloc(f->alloc, n, sizeof *places.times),
                         .uses = fc_calloc(f->alloc, n, sizeof *places.uses),
                         .moved = fc_calloc(f->alloc, n, 1)};
-    bool ok = work && body && places.times && places.uses && places.moved;
+    bool ok = work && body && operand && places.times && places.uses && places.moved;
     if (ok) {
         fc_find_bound(g, body);
-        ok = find_roots(g, o, f, work, body, &places);
+        find_operands(g, operand);
+        ok = find_roots(g, o, f, work, body, operand, &places);
     } else {
         fc_oom(&g->error);
     }
     fc_free(f->alloc, work);
     fc_free(f->alloc, body);
+    fc_free(f->alloc, operand);
     fc_free(f->alloc, places.times);
     fc_free(f->alloc, places.uses);
     fc_free(f->alloc, places.moved);

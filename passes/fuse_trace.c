@@ -144,6 +144,14 @@ static inline bool push(fc_fusion *f, fc_node n, fc_list map) {
     return fc_push(f->alloc, &f->walk.todo, t);
 }
 
+bool fc_reshape_reads(fc_graph *g, const fc_fusion *f, fc_node n, fc_node *array) {
+    if (fc_at(g, n)->op != FC_OP_RESHAPE || fc_reshape_is_free(g, n)) return false;
+    fc_node a = fc_at(g, n)->src[0];
+    while (fc_at(g, a)->op == FC_OP_RESHAPE) a = fc_at(g, a)->src[0];
+    *array = a;
+    return f->is_root[a] || fc_at(g, a)->op == FC_OP_INPUT;
+}
+
 /* One value: a leaf, a root, or something to compute. Pushes its operands. `from` is for what has
  * none. */
 static bool visit(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_walk_step t,
@@ -180,10 +188,8 @@ static bool visit(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_
         *from |= FC_FROM_ROOT | FC_FROM_STAGE * (uint32_t)(own->stage + 1);
         return true;
     }
-    if (n->op == FC_OP_RESHAPE && !fc_reshape_is_free(g, t.node)) {
-        /* read from memory under the new shape: the operand is an input or a root elsewhere */
-        fc_node a = n->src[0];
-        while (fc_at(g, a)->op == FC_OP_RESHAPE) a = fc_at(g, a)->src[0];
+    fc_node a;
+    if (fc_reshape_reads(g, f, t.node, &a)) { /* the root is elsewhere */
         if (f->home[a] != FC_NOREGION) {
             if (&f->regions.at[f->home[a]] == r)
                 return v->why = "a reshape needs its operand in memory", false;

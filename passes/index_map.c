@@ -180,6 +180,161 @@ bool fc_reshape_is_free(fc_graph *g, fc_node n) {
     return reshape_axes(g, n, axes);
 }
 
+/* ---- reshapes that merge or split axes ------------------------------------------------------- */
+
+/* The axes of the operand and of the result that differ, and how far elements lie apart along each
+ * of them. */
+typedef struct run {
+    uint32_t start, end_from, end_to;
+    int64_t apart_from[FC_MAX_RANK], apart_to[FC_MAX_RANK];
+} run;
+
+/* False: a size that counts is no number, or there are no elements. */
+static bool find_apart(const fc_graph *g, fc_list shape, uint32_t start, uint32_t end,
+                       int64_t *apart) {
+    int64_t all = 1, size;
+    for (uint32_t i = end; i-- > start;) {
+        apart[i] = all;
+        if (i == start) break;
+        if (!fc_dim_is_const(&g->dims, (fc_dim)fc_list_at(g, shape)[i], &size) || size < 1 ||
+            !fc_mul_ok(all, size, &all) || all > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool find_run(const fc_graph *g, fc_node n, run *r) {
+    const fc_list from = fc_at(g, fc_at(g, n)->src[0])->shape, to = fc_at(g, n)->shape;
+    const uint32_t a = fc_list_len(g, from), b = fc_list_len(g, to);
+    const int64_t *x = fc_list_at(g, from), *y = fc_list_at(g, to);
+    uint32_t p = 0, q = 0;
+    while (p < a && p < b && x[p] == y[p]) p++;
+    while (p + q < a && p + q < b && x[a - 1 - q] == y[b - 1 - q]) q++;
+    *r = (run){.start = p, .end_from = a - q, .end_to = b - q};
+    return find_apart(g, from, p, a - q, r->apart_from) && find_apart(g, to, p, b - q, r->apart_to);
+}
+
+bool fc_reshape_has_map(fc_graph *g, fc_node n) {
+    run r;
+    return fc_reshape_is_free(g, n) || find_run(g, n, &r);
+}
+
+/* s += step * floor(index / by): what `by` divides is divided, the rest is a term. */
+static bool add_quotient(fc_graph *g, sum *s, fc_list index, int64_t by, int64_t step) {
+    const fc_dim zero = fc_dim_const(&g->dims, 0);
+    sum whole = {.start = zero}, rest = {.start = zero};
+    fc_index_term part[FC_MAX_TERMS];
+    const fc_index_term *t;
+    const uint32_t n = fc_index_terms(g, index, &t);
+    int64_t start;
+    memcpy(part, t, n * sizeof *part);
+    rest.start = fc_index_start(g, index);
+    if (fc_dim_is_const(&g->dims, rest.start, &start)) {
+        const int64_t below = (start % by + by) % by;
+        whole.start = fc_dim_const(&g->dims, (start - below) / by);
+        rest.start = fc_dim_const(&g->dims, below);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const bool divides = part[i].step % by == 0;
+        if (divides) part[i].step /= by;
+        if (!add_term(g, divides ? &whole : &rest, part[i])) return false;
+    }
+    if (!add_index(g, s, intern(g, &whole), step)) return false;
+    const bool none = rest.n == 0 && fc_dim_is_const(&g->dims, rest.start, &start);
+    if (none) return true; /* less than `by` */
+    int64_t twice;
+    if (rest.n == 1 && rest.term[0].what == FC_TERM_QUOTIENT && rest.term[0].step == 1 &&
+        fc_dim_is(&g->dims, rest.start, 0) &&
+        fc_mul_ok(by, fc_which_second(rest.term[0].which), &twice) && twice <= INT32_MAX) {
+        const fc_index_term both_of = {
+            FC_TERM_QUOTIENT, both(fc_which_first(rest.term[0].which), (uint32_t)twice), step};
+        return add_term(g, s, both_of);
+    }
+    const fc_index_term quotient = {FC_TERM_QUOTIENT, both(intern(g, &rest), (uint32_t)by), step};
+    return add_term(g, s, quotient);
+}
+
+/* s += step * floor(number of an element of the run / by). Of the axes that lie less than `by`
+ * apart only the outermost decides, if `by` is a multiple of how far apart it lies. */
+static bool add_number(fc_graph *g, fc_node n, const run *r, fc_list map, int64_t by, int64_t step,
+                       sum *s) {
+    sum rest = {.start = fc_dim_const(&g->dims, 0)};
+    bool mixed = false;
+    for (uint32_t i = r->start; i < r->end_to; i++) {
+        const int64_t apart = r->apart_to[i];
+        const fc_list index = fc_map_index(g, map, i);
+        int64_t size;
+        if (apart % by == 0) {
+            if (!add_index(g, s, index, step * (apart / by))) return false;
+        } else if (by % apart == 0 && !mixed) {
+            if (fc_dim_is_const(&g->dims, fc_axis(g, n, i), &size) && size <= by / apart)
+                return true;
+            return add_quotient(g, s, index, by / apart, step);
+        } else {
+            mixed = true;
+            if (!add_index(g, &rest, index, apart)) return false;
+        }
+    }
+    return !mixed || add_quotient(g, s, intern(g, &rest), by, step);
+}
+
+/* Axis i of the operand of a reshape. */
+static bool reshaped_axis(fc_graph *g, fc_node n, const run *r, uint32_t i, fc_list map,
+                          int64_t *to) {
+    const fc_node a = fc_at(g, n)->src[0];
+    sum s = {.start = fc_dim_const(&g->dims, 0)};
+    int64_t size;
+    if (i < r->start || i >= r->end_from) {
+        *to = fc_map_index(g, map, i < r->start ? i : i - r->end_from + r->end_to);
+        return true;
+    }
+    const int64_t apart = r->apart_from[i];
+    if (!add_number(g, n, r, map, apart, 1, &s)) return false;
+    if (i > r->start && fc_dim_is_const(&g->dims, fc_axis(g, a, i), &size) &&
+        !add_number(g, n, r, map, apart * size, -size, &s))
+        return false;
+    *to = intern(g, &s);
+    return true;
+}
+
+static uint32_t divisions(const fc_graph *g, fc_list index) {
+    const fc_index_term *t;
+    uint32_t all = 0;
+    for (uint32_t i = fc_index_terms(g, index, &t); i-- > 0;) all += t[i].what == FC_TERM_QUOTIENT;
+    return all;
+}
+
+void fc_map_join_axes(fc_graph *g, fc_list *shape, fc_list *map) {
+    int64_t dims[FC_MAX_RANK], size;
+    making m = {.rank = fc_list_len(g, *shape)};
+    uint32_t rank = 0;
+    copy_guards(g, *map, m.rank, &m);
+    for (uint32_t i = 0; i < m.rank; i++) {
+        dims[rank] = fc_list_at(g, *shape)[i];
+        m.at[rank] = fc_map_index(g, *map, i);
+        rank++;
+        while (rank > 1 && fc_dim_is_const(&g->dims, (fc_dim)dims[rank - 1], &size)) {
+            const fc_list outer = (fc_list)m.at[rank - 2], inner = (fc_list)m.at[rank - 1];
+            sum s = {.start = fc_dim_const(&g->dims, 0)};
+            const fc_dim both_of =
+                fc_dim_mul(&g->dims, (fc_dim)dims[rank - 2], fc_dim_const(&g->dims, size));
+            if (both_of == FC_DIM_NONE || divisions(g, outer) + divisions(g, inner) == 0 ||
+                !add_index(g, &s, outer, size) || !add_index(g, &s, inner, 1))
+                break;
+            const fc_list joined = intern(g, &s);
+            if (divisions(g, joined) >= divisions(g, outer) + divisions(g, inner)) break;
+            rank--;
+            dims[rank - 1] = both_of;
+            m.at[rank - 1] = joined;
+        }
+    }
+    if (rank == m.rank) return;
+    memmove(m.at + rank, m.at + m.rank, m.n * sizeof *m.at);
+    m.rank = rank;
+    *shape = fc_intern_list(g, dims, rank);
+    *map = finish(g, &m);
+}
+
 /* start + step * index, for a slice. */
 static bool slice_axis(fc_graph *g, fc_dim start, int64_t step, fc_list index, int64_t *to) {
     sum s = {.start = fc_dim_const(&g->dims, 0)};
@@ -223,7 +378,9 @@ fc_list fc_map_view(fc_graph *g, fc_node n, fc_list map) {
     const fc_dim zero = fc_dim_const(&g->dims, 0);
     if (map == FC_NOMAP) return FC_NOMAP;
     copy_guards(g, map, rn, &m);
-    if (op == FC_OP_RESHAPE && !reshape_axes(g, n, axes)) return FC_NOMAP;
+    const bool free_axes = op == FC_OP_RESHAPE && reshape_axes(g, n, axes);
+    run r;
+    if (op == FC_OP_RESHAPE && !free_axes && !find_run(g, n, &r)) return FC_NOMAP;
     for (uint32_t i = 0; i < m.rank; i++) {
         if (op == FC_OP_BROADCAST) {
             const uint32_t from = FC_PLANT(broadcast_axis, i, rn - m.rank + i);
@@ -238,6 +395,8 @@ fc_list fc_map_view(fc_graph *g, fc_node n, fc_list map) {
                 return FC_NOMAP;
         } else if (op == FC_OP_VIEW) {
             if (!view_axis(g, n, i, map, &m)) return FC_NOMAP;
+        } else if (!free_axes) {
+            if (!reshaped_axis(g, n, &r, i, map, &m.at[i])) return FC_NOMAP;
         } else {
             m.at[i] =
                 axes[i] < 0 ? index_of_start(g, zero) : fc_map_index(g, map, (uint32_t)axes[i]);

@@ -3,9 +3,11 @@
  * them.
  *
  * An index is start + sum of step * term, where a term is the index of a domain axis, the value of
- * a node, or another index continued at the edge of an array (fc_edge). It is an interned list of
- * the graph: start (a dim), then three numbers a term, ascending: what, which, step. So equal
- * indices are equal lists.
+ * a node, another index divided by a number and rounded down, or another index continued at the
+ * edge of an array (fc_edge). It is an interned list of the graph: start (a dim), then three
+ * numbers a term, ascending: what, which, step. So equal indices are equal lists. A remainder is
+ * the index less multiples of its quotient, so that quotient and remainder together are the index
+ * again.
  *
  * A map of a node is a list too: an index for each of its axes, then its guards, three numbers
  * each. Where a guard does not hold nothing is read, and what is read counts as 0. Views cost
@@ -17,8 +19,9 @@
 
 #define FC_NOMAP UINT32_MAX
 
-/* What a term is; `which` is the domain axis, node << 32 | map, or index << 32 | size. */
-enum { FC_TERM_AXIS, FC_TERM_VALUE, FC_TERM_EDGE /* + fc_edge */ };
+/* What a term is; `which` is the domain axis, node << 32 | map, index << 32 | number, or
+ * index << 32 | size. */
+enum { FC_TERM_AXIS, FC_TERM_VALUE, FC_TERM_QUOTIENT, FC_TERM_EDGE /* + fc_edge */ };
 /* An index is inside [0, size), or the value of a node that was checked is: `which` is as that of a
  * term (FC_GUARD_INDEX: index << 32). */
 enum { FC_GUARD_INDEX, FC_GUARD_VALUE };
@@ -68,8 +71,8 @@ fc_list fc_map_match(fc_graph *g, fc_list shape, fc_list domain, uint64_t mask);
 
 /* Running out of memory gives FC_NOMAP too; then the graph has its error set.
  *
- * The map of the operand of view `n` from the map of its result; FC_NOMAP for a reshape that merges
- * or splits axes, which needs its operand in memory. Guards that are new stand behind the old ones:
+ * The map of the operand of view `n` from the map of its result; FC_NOMAP for a reshape that needs
+ * its operand in memory (fc_reshape_has_map). Guards that are new stand behind the old ones:
  * where one of them does not hold, the view's value is 0, whatever the operand is made of. */
 fc_list fc_map_view(fc_graph *g, fc_node n, fc_list map);
 /* The map of the array that the FC_OP_TAKE `n` reads. */
@@ -81,5 +84,13 @@ fc_list fc_map_put(fc_graph *g, fc_node n, fc_list map);
 
 /* Whether a reshape only adds or drops axes of literal size 1. */
 bool fc_reshape_is_free(fc_graph *g, fc_node n);
+/* Whether indices of its operand follow from those of its result: of the axes that it changes all
+ * but the first of either shape have literal sizes. Those of axes that are not free are quotients.
+ */
+bool fc_reshape_has_map(fc_graph *g, fc_node n);
+
+/* Neighbouring axes of an array in memory become one where less is divided then: (k / 32, k % 32)
+ * is k. */
+void fc_map_join_axes(fc_graph *g, fc_list *shape, fc_list *map);
 
 #endif

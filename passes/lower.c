@@ -95,8 +95,12 @@ static uint32_t access_for(fc_lowering *l, uint32_t arg, fc_list shape, fc_list 
 /* `pair`: which part of pairs of f64, from 1; else 0. */
 static fc_val load(fc_lowering *l, fc_node n, fc_list shape, fc_list map, unsigned pair) {
     const fusec_dtype t = in_memory((fusec_dtype)fc_at(l->g, n)->dtype);
-    const uint32_t arg = arg_for(l, l->buffer[n], t, false), rank = fc_list_len(l->g, shape);
+    const uint32_t arg = arg_for(l, l->buffer[n], t, false);
     fc_code *c = &l->k->code;
+    fc_map_join_axes(l->g, &shape, &map);
+    l->oom |= map == FC_NOMAP;
+    if (l->oom) return FC_NOVAL;
+    const uint32_t rank = fc_list_len(l->g, shape);
     fc_lower_reach(l, arg, shape == fc_at(l->g, n)->shape ? rank : 0, map);
     if (fc_map_is_affine(l->g, map, rank) && !fc_lower_as_element(l, arg, shape, map, pair))
         return fc_kernel_load(l->k, access_for(l, arg, shape, map, pair));
@@ -168,7 +172,8 @@ static bool made_elsewhere(const fc_lowering *l, fc_node n) {
 static bool is_leaf(const fc_lowering *l, fc_node n) {
     const fc_ninfo *i = fc_at(l->g, n);
     if (i->nops == 0 || i->op == FC_OP_PART || made_elsewhere(l, n)) return true;
-    if (i->op == FC_OP_RESHAPE) return !fc_reshape_is_free(l->g, n);
+    fc_node array;
+    if (i->op == FC_OP_RESHAPE) return fc_reshape_reads(l->g, l->f, n, &array);
     return fc_reduces(l->g, n) || fc_scans(l->g, n);
 }
 

@@ -37,6 +37,15 @@ static fc_val size_of(fc_lowering *l, fc_dim d) {
     return fc_kernel_param_value(l->k, fc_kernel_param(l->k, FUSEC_I64, true, d));
 }
 
+/* Rounded down, as rules write it that know the number. */
+static fc_val quotient(fc_lowering *l, fc_val a, int64_t by) {
+    fc_code *c = &l->k->code;
+    int64_t bits = 0;
+    while (INT64_C(1) << bits < by) bits++;
+    return INT64_C(1) << bits == by ? op2(l, FC_OP_shr, a, fc_val_i64(c, bits))
+                                    : op2(l, FC_OP_floordiv, a, fc_val_i64(c, by));
+}
+
 /* ---- modes -------------------------------------------------------------------------------------
  */
 
@@ -110,6 +119,8 @@ static bool split(fc_lowering *l, fc_list index, int64_t scale, parts *p) {
         }
         if (term[i].what == FC_TERM_VALUE) {
             if (!fc_lower_known(l, first, second, &v)) return false;
+        } else if (term[i].what == FC_TERM_QUOTIENT) {
+            v = quotient(l, fc_lower_index(l, first), second);
         } else { /* the index as it is, and how far its continuation is from it */
             if (!split(l, first, step, p)) return false;
             const fc_val inner = fc_lower_index(l, first);

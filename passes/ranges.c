@@ -163,6 +163,14 @@ static range of_row(ranges *r, const fc_ninfo *i) {
         const range x = itself(a);
         return (range){divided(r, x.lo, v), divided(r, x.hi, v), false};
     }
+    case FC_OP_shr: {
+        if (!constant(r, i->src[1], &v) || v < 0 || v > 62) return unknown;
+        const range x = itself(a);
+        return (range){divided(r, x.lo, INT64_C(1) << v), divided(r, x.hi, INT64_C(1) << v), false};
+    }
+    case FC_OP_bit_and:
+        if (!constant(r, i->src[1], &v) && !constant(r, i->src[0], &v)) return unknown;
+        return v < 0 ? unknown : (range){number(r, 0), number(r, v), false};
     case FC_OP_where: {
         const range x = r->of[i->src[1]];
         int64_t none;
