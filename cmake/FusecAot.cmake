@@ -2,7 +2,7 @@
 # FusecAot - the run time of the objects that `fusec build` makes: a part of the library, compiled to be small, as an
 # archive that the command has inside. What a definition does not need is left out when its object is linked.
 
-set(FUSEC_AOT_SOURCES runtime/aot/aot.c runtime/aot/bound.c runtime/aot/cuda.c runtime/aot/object/rows.c runtime/cpu_bits.c codegen/nest.c codegen/linear.c codegen/class.c
+set(FUSEC_AOT_SOURCES runtime/aot/aot.c runtime/aot/bound.c runtime/aot/cuda.c runtime/aot/object/rows.c runtime/cpu_bits.c codegen/nest.c codegen/linear.c codegen/blocks.c codegen/class.c
   codegen/dot.c codegen/llvm/llvm_facts.c codegen/cuda/cuda_facts.c ir/base.c ir/code.c ir/constant.c ir/dim.c ir/dtype.c
   ir/expand_reduce.c ir/eval.c ir/eval_cvt.c ir/eval_float.c ir/eval_int.c ir/far.c ir/float_state.c ir/kernel.c ir/ops.c ir/plant.c)
 file(GLOB aot_schedule CONFIGURE_DEPENDS codegen/llvm/schedule/*.c codegen/cuda/schedule/*.c)

@@ -314,7 +314,8 @@ static fusec_status bind(const fc_kernel *k, const int64_t *values, const int64_
     out->offset = fc_arena_alloc(arena, (out->naccess + 1) * sizeof *out->offset);
     out->stride =
         fc_arena_alloc(arena, (size_t)(out->naccess + 1) * FC_MAX_AXES * sizeof *out->stride);
-    if (!out->offset || !out->stride) return fc_oom(e);
+    out->number = fc_arena_alloc(arena, (k->params.len + 1) * sizeof *out->number);
+    if (!out->offset || !out->stride || !out->number) return fc_oom(e);
     FC_TRY(bind_extents(k, values, out, e));
     FC_TRY(bind_accesses(k, values, strides, out, e));
     if (cut) FC_TRY(cut_rows(k, cut, out, e));
@@ -340,6 +341,8 @@ static fusec_status bind(const fc_kernel *k, const int64_t *values, const int64_
     pack_strides(out);
     FC_TRY(product(out->extent, out->np, &out->rows, e));
     FC_TRY(product(out->extent + out->np, out->nr, &out->count, e));
+    for (size_t i = 0; i < k->params.len; i++)
+        out->number[i] = k->params.at[i].is_dim ? values[k->params.at[i].source] : 0;
     for (size_t i = 0; i < k->updates.len; i++) {
         const int64_t size = values[k->params.at[k->updates.at[i].size].source];
         if (size > out->updated) out->updated = size;

@@ -29,6 +29,7 @@ typedef struct fc_nest {
     int64_t *offset;             /* [naccess] in elements */
     int64_t *stride;             /* [naccess][np + nr] in elements */
     int64_t updated;             /* elements of the largest array that is updated */
+    int64_t *number;             /* [params] of those that are sizes; 0 of others */
     bool empty;                  /* rows == 0: nothing to do */
     bool far;                    /* some row, element of a row or offset passes FC_NARROW_MAX */
     bool wide;                   /* or rows * count does: 64-bit indices */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_facts.h (what follows from a
  * kernel and a class), cuda_emit.c (the frame of every text), cuda_prelude.c (what stands above it:
- * prelude/), cuda_text.c (lines and operands), cuda_code.c (one instruction), cuda_red.c (a reduction as small functions),
- * cuda_slice.c (what a phase needs), cuda_group.c with cuda_load.c (loads, code and stores of a few
- * elements), cuda_window.c and cuda_inside.c (reads at computed elements, and at edges),
- * cuda_hold.c, then cuda_loops.c (the loop form of each schedule, codegen/loop.h) and what writes
- * forms: cuda_walk.c (the tree, and rows that threads share with cuda_team.c and cuda_chunks.c) and
- * what has nodes of its own: cuda_place.c (maps), cuda_thread.c (rows of a thread), cuda_outer.c
- * (columns), cuda_scan.c, cuda_tile.c, cuda_ring.c (rows in shared memory), cuda_dot.c and cuda_mma.c
- * (contractions); then cuda_gang.c (blocks that wait for each other) and cuda_divide.c. Texts of
- * several kernels: cuda_flash.c (products), cuda_slide.c (maps).
+ * prelude/), cuda_text.c (lines and operands), cuda_code.c (one instruction), cuda_red.c (a
+ * reduction as small functions), cuda_slice.c (what a phase needs), cuda_group.c with cuda_load.c
+ * (loads, code and stores of a few elements), cuda_window.c and cuda_inside.c (reads at computed
+ * elements, and at edges), cuda_hold.c, then cuda_loops.c (the loop form of each schedule,
+ * codegen/loop.h) and what writes forms: cuda_walk.c (the tree, and rows that threads share with
+ * cuda_team.c and cuda_chunks.c) and what has nodes of its own: cuda_place.c (maps), cuda_thread.c
+ * (rows of a thread), cuda_outer.c (columns), cuda_scan.c, cuda_tile.c, cuda_ring.c (rows in shared
+ * memory), cuda_dot.c and cuda_mma.c (contractions); then cuda_gang.c (blocks that wait for each
+ * other) and cuda_divide.c. Texts of several kernels: cuda_flash.c (products), cuda_slide.c (maps).
  * Which schedule a kernel has is chosen in schedule/.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
@@ -66,6 +66,8 @@ typedef struct fc_cuda_gen {
     uint8_t *cached;      /* [accesses] loaded before the first stage and kept (FC_CUDA_ONE) */
     uint8_t *hold;        /* [ins] FC_CUDA_HOLD, FC_CUDA_HELD: see cuda_hold.c */
     uint8_t *narrow;      /* [ins] see fc_cuda_text */
+    uint8_t *block;       /* [ins] it is r* of a group: FC_CUDA_BLOCK_ONE for all of it, or more by
+                             the neighbours that have one together; 0: it is not */
     uint8_t *sign;        /* [ins] see fc_cuda_text */
     fc_val *map;          /* from the kernel's code */
     struct fc_cuda_windows *windows; /* see cuda_window.c; NULL: loads are where they are needed */
@@ -172,6 +174,7 @@ void fc_cuda_extern_functions(fc_cuda_gen *g);
 
 /* ---- slices and scopes ---------------------------------------------------------------------- */
 
+enum { FC_CUDA_BLOCK_ONE = 1 };
 enum { FC_CUDA_LOADS = 1, FC_CUDA_INDEXES = 2, FC_CUDA_WRITES = 4 };
 enum { FC_CUDA_STORES = UINT8_MAX }; /* the phase after the last stage */
 

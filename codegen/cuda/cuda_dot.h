@@ -57,6 +57,26 @@ bool fc_made_comes(const fc_dot *d, const fc_dot_side *x, uint32_t a);
 void fc_made_stride(const fc_dot *d, uint32_t a, unsigned axis);
 void fc_made_group(const fc_dot *d, const fc_dot_side *x, unsigned n, const char *kept);
 
+/* cuda_mma_blocks.c. The groups that a thread has in a step: neighbours of one; how many, on lines
+ * so far apart; which threads have any ("a && "). */
+typedef struct fc_blocks_turn {
+    unsigned n, turns, down;
+    const char *who;
+} fc_blocks_turn;
+/* As fc_dot_slice of an operand that is made, down to what is one for a block of k, where the slice
+ * ends. Of that slice: whether groups have several bytes of something; pointers, once a tile, and
+ * where they begin; held*; their loads for the step that is made next, while those of `ahead` steps
+ * later come to the L2; r* and o* of group u; on to the next step. */
+void fc_made_slice(const fc_dot *d, const fc_dot_side *x, fc_val root);
+bool fc_blocks_have_bytes(const fc_dot *d);
+void fc_blocks_declare(const fc_dot *d, const fc_dot_side *x);
+void fc_blocks_begin(const fc_dot *d, const fc_dot_side *x);
+void fc_blocks_hold(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn);
+void fc_blocks_load(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn,
+                    unsigned ahead);
+void fc_blocks_values(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn);
+void fc_blocks_advance(const fc_dot *d, const fc_dot_side *x);
+
 /* cuda_mma.c. Places of threads, once and for each tile; a stage of operands; products of one; what
  * waits for it; the place of a thread's first result of a pass, and of result c from there. */
 void fc_mma_places(const fc_dot *d);

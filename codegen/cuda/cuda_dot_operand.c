@@ -7,6 +7,7 @@
 
 void fc_dot_slice(fc_cuda_gen *g, fc_val root) {
     memset(g->need, 0, g->code.ins.len);
+    memset(g->block, 0, g->code.ins.len);
     fc_kernel_slice(&g->code, &root, 1, g->need);
     memset(g->used, 0, g->k->accesses.len);
     for (fc_val v = 0; v < g->code.ins.len; v++) {

@@ -195,7 +195,7 @@ fusec_status fc_cuda_gen_init(fc_cuda_gen *g, const fc_kernel *k, const fc_class
     size_t legal = g->code.ins.len;
     g->store_value = fc_calloc(alloc, 2 * (nstores + nputs + FC_MAX_COMPONENTS * nreds) + 2,
                                sizeof *g->store_value);
-    g->need = fc_calloc(alloc, 8 * legal + 2 * k->accesses.len + 1, 1);
+    g->need = fc_calloc(alloc, 9 * legal + 2 * k->accesses.len + 1, 1);
     if (s == FUSEC_OK && g->store_value && g->need) {
         g->red_value = g->store_value + nstores;
         g->put_value = g->red_value + nreds * FC_MAX_COMPONENTS;
@@ -207,7 +207,8 @@ fusec_status fc_cuda_gen_init(fc_cuda_gen *g, const fc_kernel *k, const fc_class
         g->narrow = g->hold + legal;
         g->sign = g->narrow + legal;
         g->outer = g->sign + legal;
-        g->used = g->outer + legal;
+        g->block = g->outer + legal;
+        g->used = g->block + legal;
         g->cached = g->used + k->accesses.len;
         for (size_t i = 0; i < nstores; i++) g->store_value[i] = map[k->stores.at[i].value];
         for (size_t i = 0; i < nputs; i++) g->put_value[i] = map[k->updates.at[i].value];

@@ -138,7 +138,8 @@ unsigned fc_cuda_made_bytes(const fc_kernel *k, const fc_class *cls, const uint8
                             unsigned axis) {
     unsigned bytes = 0;
     for (uint32_t a = 0; a < k->accesses.len; a++)
-        if (used[a] && fc_class_move(cls, a, axis) != FC_MOVE_ZERO) bytes += fc_cuda_bytes(k, a);
+        if (used[a] && fc_cuda_is_memory(k, a) && fc_class_move(cls, a, axis) != FC_MOVE_ZERO)
+            bytes += fc_cuda_bytes(k, a);
     return bytes;
 }
 

@@ -41,10 +41,10 @@ typedef struct share {
 /* Sixteen elements where they come from bytes, as whole accesses are of 16 bytes; else eight. */
 static unsigned each_of(const fc_dot *d, const fc_dot_side *x) {
     if (!fc_cuda_is_made(x->reads)) return FC_CUDA_EIGHT;
-    fc_dot_slice(d->g, x->value);
+    fc_made_slice(d, x, x->value);
     for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
         if (fc_made_comes(d, x, a) && fc_cuda_bytes(d->g->k, a) == 1) return 2 * FC_CUDA_EIGHT;
-    return FC_CUDA_EIGHT;
+    return fc_blocks_have_bytes(d) ? 2 * FC_CUDA_EIGHT : FC_CUDA_EIGHT;
 }
 
 static share share_of(const fc_dot *d, const fc_dot_side *x) {
@@ -74,7 +74,7 @@ static unsigned before(const fc_dot *d, uint32_t a) {
 /* Elements of 16 bits that come in a step, and all that lies behind the stages. */
 static unsigned raw_of(const fc_dot *d) {
     if (!makes(d)) return 0;
-    fc_dot_slice(d->g, d->x[1].value);
+    fc_made_slice(d, &d->x[1], d->x[1].value);
     return before(d, (uint32_t)d->g->k->accesses.len) * fetchers(d) * FC_CUDA_EIGHT;
 }
 
@@ -119,7 +119,7 @@ static void hold(const fc_dot *d) {
     const share s = share_of(d, y);
     char there[64];
     in_turn(d, y, there);
-    fc_dot_slice(g, y->value);
+    fc_made_slice(d, y, y->value);
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
         const char *type = fc_dtypes[g->k->accesses.at[a].dtype].cuda;
         if (!stands(d, a)) continue;
@@ -134,6 +134,33 @@ static void hold(const fc_dot *d) {
         fc_str_add(t->out, "];\n");
         fc_cuda_line(t, "}");
     }
+}
+
+static fc_blocks_turn turn_of(const fc_dot *d, char who[32]) {
+    const share s = share_of(d, &d->x[1]);
+    who[0] = 0;
+    if (s.lines < s.down) snprintf(who, 32, "y_line < %u && ", s.lines);
+    return (fc_blocks_turn){s.each, turns_of(s), s.down, who};
+}
+
+/* What is one for a block of k: of the next step. */
+static void load_blocks(const fc_dot *d) {
+    const fc_dot_side *y = &d->x[1];
+    char who[32];
+    const fc_blocks_turn turn = turn_of(d, who);
+    fc_made_slice(d, y, y->value);
+    fc_blocks_load(d, y, &turn, AHEAD);
+}
+
+static void hold_blocks(const fc_dot *d) {
+    const fc_dot_side *y = &d->x[1];
+    char who[32];
+    const fc_blocks_turn turn = turn_of(d, who);
+    fc_made_slice(d, y, y->value);
+    fc_blocks_hold(d, y, &turn);
+    fc_cuda_line(&d->g->t, "if (thread >= %u) {", fc_cuda_tile_busy(d->tile));
+    load_blocks(d);
+    fc_cuda_line(&d->g->t, "}");
 }
 
 /* An array that comes, by the name of its variables: how far it is from turn to turn, and from step
@@ -162,7 +189,7 @@ static void all_strides(const fc_dot *d) {
     char name[16];
     strides(d, &d->x[0], "x", fc_cuda_bare(&d->g->code, d->x[0].value));
     if (!makes(d)) strides(d, y, "y", fc_cuda_bare(&d->g->code, y->value));
-    fc_dot_slice(d->g, y->value);
+    fc_made_slice(d, y, y->value);
     for (uint32_t a = 0; makes(d) && a < d->g->k->accesses.len; a++) {
         if (!fc_made_comes(d, y, a)) continue;
         name_of(d, y, a, name);
@@ -189,7 +216,10 @@ void fc_flat_begin_tile(const fc_dot *d) {
     }
     all_strides(d);
     fc_cuda_line(t, "if (begun == 0) fc_begin();");
-    if (makes(d)) hold(d);
+    if (makes(d)) {
+        hold(d);
+        hold_blocks(d);
+    }
     fc_dot_results_ahead(d);
 }
 
@@ -257,7 +287,7 @@ static void ask_raw(const fc_dot *d, uint32_t a) {
 static void ask(const fc_dot *d) {
     const fc_dot_side *y = &d->x[1];
     if (makes(d)) {
-        fc_dot_slice(d->g, y->value);
+        fc_made_slice(d, y, y->value);
         for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
             if (fc_made_comes(d, y, a)) ask_raw(d, a);
     } else {
@@ -293,7 +323,7 @@ static void collect_of(const fc_dot *d, uint32_t a, bool declared) {
 }
 
 static void collect(const fc_dot *d, bool declared) {
-    fc_dot_slice(d->g, d->x[1].value);
+    fc_made_slice(d, &d->x[1], d->x[1].value);
     for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
         if (fc_made_comes(d, &d->x[1], a)) collect_of(d, a, declared);
 }
@@ -317,6 +347,9 @@ static void came(const fc_dot *d, uint32_t a) {
 
 /* q* of a group. */
 static void group(const fc_dot *d) {
+    char who[32];
+    const fc_blocks_turn turn = turn_of(d, who);
+    fc_made_slice(d, &d->x[1], d->x[1].value);
     for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
         const char *type = fc_dtypes[d->g->k->accesses.at[a].dtype].cuda;
         if (stands(d, a))
@@ -324,6 +357,7 @@ static void group(const fc_dot *d) {
         else if (fc_made_comes(d, &d->x[1], a))
             came(d, a);
     }
+    fc_blocks_values(d, &d->x[1], &turn);
 }
 
 /* The columns of a step, by the code of the operand; zeros past the end of k. */
@@ -332,7 +366,7 @@ static void make(const fc_dot *d) {
     const fc_dot_side *y = &d->x[1];
     const share s = share_of(d, y);
     const bool ends = !d->g->cls->cuda.full;
-    fc_dot_slice(d->g, y->value);
+    fc_made_slice(d, y, y->value);
     if (s.lines < s.down) fc_cuda_line(t, "if (y_line < %u)", s.lines);
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", turns_of(s));
@@ -348,6 +382,9 @@ static void make(const fc_dot *d) {
                      y->from + h * FC_CUDA_EIGHT, s.down * y->line, 4 * h, 4 * h + 1, 4 * h + 2,
                      4 * h + 3);
     fc_cuda_line(t, "}");
+    fc_made_slice(d, y, y->value);
+    fc_blocks_advance(d, y);
+    load_blocks(d);
     if (ends) fc_cuda_line(t, "left -= %u;", d->tile->depth);
 }
 

@@ -291,6 +291,10 @@ static void mark_varying(fc_cuda_gen *g, const fc_cuda_group *gr) {
         if (!g->need[v] || g->done[v]) continue;
         if (i->op == FC_OP_LOAD || i->op == FC_OP_INDEX)
             g->vary[v] = moves(g, gr, (uint32_t)i->imm);
+        if (g->block[v]) {
+            g->vary[v] = g->block[v] != FC_CUDA_BLOCK_ONE;
+            continue;
+        }
         if (fc_cuda_windowed(g, v) || (i->op == FC_OP_ACC && (gr->sums || gr->staged))) {
             g->vary[v] = 1;
             continue;
@@ -306,6 +310,16 @@ static void loaded(fc_cuda_gen *g, const fc_cuda_group *gr, fc_val v) {
     const char *slot = g->cached[a] ? gr->kept : gr->slot;
     snprintf(expr, sizeof expr, "q%u%s%s", (unsigned)a, slot,
              way_of(g, gr, a) == STAYS ? "" : ".e[e]");
+    fc_cuda_from_storage(&g->t, v, expr);
+    g->local[v] = 1;
+}
+
+/* Of a read that is one for a block of k. */
+static void of_block(fc_cuda_gen *g, fc_val v) {
+    const unsigned together = g->block[v] - FC_CUDA_BLOCK_ONE;
+    char expr[40], at[16] = "";
+    if (together) snprintf(at, sizeof at, ".e[e / %u]", together);
+    snprintf(expr, sizeof expr, "r%u%s", (unsigned)v, at);
     fc_cuda_from_storage(&g->t, v, expr);
     g->local[v] = 1;
 }
@@ -380,6 +394,8 @@ static void code(fc_cuda_gen *g, const fc_cuda_group *gr, bool varying) {
         uint16_t op = g->code.ins.at[v].op;
         if (g->hold[v] == FC_CUDA_HELD)
             held(g, gr, v);
+        else if (g->block[v])
+            of_block(g, v);
         else if (fc_cuda_windowed(g, v))
             fc_cuda_window_value(g, v);
         else if (op == FC_OP_LOAD)

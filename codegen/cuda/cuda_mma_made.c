@@ -38,7 +38,7 @@ static unsigned raw_before(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
 }
 
 unsigned fc_made_room(const fc_dot *d, const fc_dot_side *x) {
-    fc_dot_slice(d->g, x->value);
+    fc_made_slice(d, x, x->value);
     return raw_before(d, x, (uint32_t)d->g->k->accesses.len);
 }
 
@@ -56,11 +56,13 @@ void fc_made_stride(const fc_dot *d, uint32_t a, unsigned axis) {
 void fc_made_begin(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
-    fc_dot_slice(g, x->value);
+    fc_made_slice(d, x, x->value);
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
         if (is_load(d, a))
             fc_cuda_line(t, "const %s *%s_q%u;", storage(d, a), x->name, (unsigned)a);
+    fc_blocks_declare(d, x);
     fc_dot_begin_first(d, x);
+    fc_blocks_begin(d, x);
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
         if (is_load(d, a))
             fc_cuda_line(t, "%s_q%u = a%u + b%u;", x->name, (unsigned)a,
@@ -115,7 +117,7 @@ static void advance(const fc_dot *d, const fc_dot_side *x, bool coming) {
 
 void fc_made_ask(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &d->g->t;
-    fc_dot_slice(d->g, x->value);
+    fc_made_slice(d, x, x->value);
     begin_groups(d, x, "todo");
     for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
         const unsigned bytes = FC_CUDA_EIGHT * fc_cuda_bytes(d->g->k, a);
@@ -197,7 +199,7 @@ void fc_made_group(const fc_dot *d, const fc_dot_side *x, unsigned n, const char
         .n = (int)n, .step = 1, .first = axis, .end = axis + 1, .wide = true, .slot = ""};
     const fc_val of = float_of(d, x);
     if (put_bytes(d, x, of, n, kept)) return;
-    fc_dot_slice(g, of != FC_NOVAL ? of : fc_mma_narrow_of(d, x->value));
+    fc_made_slice(d, x, of != FC_NOVAL ? of : fc_mma_narrow_of(d, x->value));
     fc_cuda_line(t, "fc_vec<%s, %u, 16> made;", of != FC_NOVAL ? "float" : "unsigned short", n);
     fc_cuda_group_open(g, &gr);
     fc_cuda_indent(t);
@@ -220,17 +222,41 @@ void fc_made_group(const fc_dot *d, const fc_dot_side *x, unsigned n, const char
                      kept ? " & " : "", kept ? kept : "");
 }
 
+static fc_blocks_turn turn_of(const fc_dot *d, const fc_dot_side *x, char who[64]) {
+    const unsigned down = fc_dot_lines_of_turn(d, x), lines = fc_dot_lines_of(d, x),
+                   idle = FC_CUDA_THREADS - fc_dot_workers(d, x);
+    who[0] = 0;
+    if (idle) snprintf(who, 64, "thread >= %u && ", idle);
+    if (lines < down)
+        snprintf(who + strlen(who), 64 - strlen(who), "%s_line < %u && ", x->name, lines);
+    return (fc_blocks_turn){FC_CUDA_EIGHT, turns_of(d, x), down, who};
+}
+
 static void make(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &d->g->t;
-    fc_dot_slice(d->g, x->value);
+    char who[64];
+    const fc_blocks_turn turn = turn_of(d, x, who);
+    fc_made_slice(d, x, x->value);
     begin_groups(d, x, "left");
     loads(d, x);
+    fc_blocks_values(d, x, &turn);
     fc_cuda_line(t, "const unsigned int kept = there ? ~0u : 0u;");
     fc_made_group(d, x, FC_CUDA_EIGHT, "kept");
     fc_cuda_line(t, "*(fc_vec<unsigned int, %d, 16> *)(stage + %u + %s_to + u * %u) = bits;",
                  FC_CUDA_EIGHT / 2, x->from, x->name, fc_dot_lines_of_turn(d, x) * x->line);
     fc_cuda_line(t, "}");
+    fc_made_slice(d, x, x->value);
     advance(d, x, false);
+    fc_blocks_advance(d, x);
+}
+
+/* Before what comes is waited for. */
+static void ask_blocks(const fc_dot *d, const fc_dot_side *x) {
+    char who[64];
+    const fc_blocks_turn turn = turn_of(d, x, who);
+    fc_made_slice(d, x, x->value);
+    fc_blocks_hold(d, x, &turn);
+    fc_blocks_load(d, x, &turn, 0);
 }
 
 void fc_made_make(const fc_dot *d) {
@@ -238,6 +264,8 @@ void fc_made_make(const fc_dot *d) {
     const unsigned stages = d->g->cls->cuda.dot_stages;
     fc_cuda_line(t, "if (step >= -1 && step + 1 < steps) {");
     fc_cuda_line(t, "unsigned short *const stage = all + %s;", FC_PLANT(dot_made, "fill", "made"));
+    for (int s = 0; s < 2; s++)
+        if (fc_cuda_is_made(d->x[s].reads)) ask_blocks(d, &d->x[s]);
     fc_cuda_line(t, "fc_brought<%u>();", fc_cuda_tile_ahead(d->g->cls) - 1);
     for (int s = 0; s < 2; s++)
         if (fc_cuda_is_made(d->x[s].reads)) make(d, &d->x[s]);

@@ -195,6 +195,9 @@ static void code_sections(const fc_cuda_gen *g) {
     put(g, FC_CUH_bytes_bf16, bf16 && fc_cuda_on_tensor_cores(g->cls) && takes_bytes(g));
     put(g, FC_CUH_bring, fc_cuda_brings(g->cls));
     put(g, FC_CUH_pipe, fc_cuda_is_piped(g->cls));
+    put(g, FC_CUH_come,
+        fc_cuda_is_piped(g->cls) && fc_cuda_is_made(g->cls->cuda.dot_right) &&
+            uses_op(g, FC_OP_LOAD_AT));
     put(g, FC_CUH_group, fc_cuda_in_groups(g->cls));
     put(g, FC_CUH_lines, g->cls->cuda.slide_rows);
     put(g, FC_CUH_flash, g->cls->cuda.kind == FC_CUDA_FLASH);

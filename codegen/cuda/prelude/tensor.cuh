@@ -189,6 +189,16 @@ template <typename T> FC_INLINE unsigned int fc_first(T n) {
     return n >= 2 ? ~0u : n == 1 ? 0xffffu : 0u;
 }
 
+// What is read some steps later comes to the L2.
+//@ come
+FC_INLINE void fc_come(const void *p) {
+#ifdef FC_EMULATE
+    (void)p;
+#else
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#endif
+}
+
 // Products of four warps, which go on while the threads do other things: how an operand lies in
 // shared memory, in lines of 128 bytes, whose sixteens change places; before the first product of a
 // step, and after its last, when those of the step before are done.

@@ -9,6 +9,7 @@
  * missing, and what remains is walked over tile by tile. Other products have an axis of both, the
  * innermost one among them; matrices too small for any tile go by columns. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
+#include "codegen/blocks.h"
 #include "codegen/dot.h"
 
 enum { FLAT_ROWS = 16, STATIC_SHARED = 1 << 10, GROUP_ALIGN = 1 << 10, GROUPS = 9 /* sm_90 */ };
@@ -61,25 +62,57 @@ enum { MADE_BYTES = 8 }; /* of an element at most, of all arrays that it is made
 static bool comes_along(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                         const uint8_t *uses, unsigned axis, uint32_t align) {
     unsigned bytes = 0;
+    bool blocks = false; /* places of reads that are one for a block of k */
     if (axis == n->np && n->nr != 1) return false;
     for (uint32_t a = 0; a < n->naccess; a++) {
-        if (!uses[a] || !n->stride[(size_t)a * (n->np + n->nr) + axis]) continue;
+        blocks |= uses[a] && !fc_cuda_is_memory(k, a) && k->accesses.at[a].level == FC_ROW;
+        if (!uses[a] || !fc_cuda_is_memory(k, a) || !n->stride[(size_t)a * (n->np + n->nr) + axis])
+            continue;
         if (!fc_cuda_side_by_side(n, a, axis, align, FC_CUDA_EIGHT)) return false;
         bytes += fc_cuda_bytes(k, a);
     }
-    return bytes && bytes <= MADE_BYTES && bytes == fc_cuda_made_bytes(k, cls, uses, axis);
+    return (bytes || blocks) && bytes <= MADE_BYTES &&
+           bytes == fc_cuda_made_bytes(k, cls, uses, axis);
+}
+
+/* Whether what accesses the axes but k bring to a place begins at multiples of `by` elements. */
+static bool are_even(const fc_nest *n, uint32_t a, uint32_t align, int by) {
+    if (align % 16 || n->offset[a] % by) return false;
+    for (uint32_t x = 0; x < n->np; x++)
+        if (n->stride[(size_t)a * (n->np + n->nr) + x] % by) return false;
+    return true;
+}
+
+/* Whether a read that is one for a block of k is one for all neighbours that are made together, or
+ * has them side by side. */
+static bool is_read_at_once(const fc_kernel *k, const fc_nest *n, fc_val v, unsigned axis,
+                            uint32_t align) {
+    enum { TOGETHER = 2 * FC_CUDA_EIGHT };
+    fc_block_read b;
+    if (n->nr != 1 || !fc_find_block_read(k, v, &b)) return false;
+    const int64_t *stride = n->stride + (size_t)b.place * (n->np + 1);
+    if (axis == n->np && b.of < FC_CUDA_EIGHT) /* a few neighbours have one together */
+        return TOGETHER % b.of == 0 && b.by == FC_NOVAL && n->offset[b.depth] == 0 &&
+               are_even(n, b.place, align, TOGETHER / (int)b.of) && n->count % TOGETHER == 0;
+    if (axis == n->np) return b.of % TOGETHER == 0 && n->offset[b.depth] == 0;
+    const fc_instr *by = b.by == FC_NOVAL ? NULL : &k->code.ins.at[b.by];
+    const int64_t apart = !by ? 1 : by->op == FC_OP_CONST ? (int64_t)by->imm : n->number[by->imm];
+    return !stride[axis] ||
+           (fc_cuda_side_by_side(n, b.place, axis, align, TOGETHER) && apart % TOGETHER == 0);
 }
 
 /* Whether the code of an operand is loads and what is done element by element. */
-static bool is_plain(const fc_kernel *k, fc_val v, unsigned depth) {
+static bool is_plain(const fc_kernel *k, const fc_nest *n, fc_val v, unsigned axis, uint32_t align,
+                     unsigned depth) {
     const fc_instr *i = &k->code.ins.at[v];
-    const bool leaf = i->op == FC_OP_LOAD || i->op == FC_OP_CONST || i->op == FC_OP_PARAM;
+    const bool leaf = i->op == FC_OP_LOAD || i->op == FC_OP_CONST || i->op == FC_OP_PARAM ||
+                      fc_is_depth(k, v) || is_read_at_once(k, n, v, axis, align);
     if (leaf || depth == 0) return leaf;
     if (i->op != FC_OP_CAST && i->op != FC_OP_BITCAST && i->op != FC_OP_CVT &&
         !fc_is_elementwise(i->op))
         return false;
     for (int o = 0; o < fc_instr_arity(i); o++)
-        if (!is_plain(k, fc_instr_operand(i, o), depth - 1)) return false;
+        if (!is_plain(k, n, fc_instr_operand(i, o), axis, align, depth - 1)) return false;
     return true;
 }
 
@@ -87,10 +120,14 @@ enum { PLAIN_DEPTH = 12 };
 
 static uint16_t made_of(const fc_kernel *k, const fc_nest *n, const fc_class *cls, fc_val operand,
                         const uint8_t *uses, unsigned place, uint32_t align) {
-    if (n->nr != 1 || !is_plain(k, operand, PLAIN_DEPTH)) return FC_CUDA_BY_ONE;
-    if (comes_along(k, n, cls, uses, n->np, align)) return FC_CUDA_MADE_BY_K;
-    return place < n->np && comes_along(k, n, cls, uses, place, align) ? FC_CUDA_MADE_BY_PLACE
-                                                                       : FC_CUDA_BY_ONE;
+    if (n->nr != 1) return FC_CUDA_BY_ONE;
+    if (comes_along(k, n, cls, uses, n->np, align) &&
+        is_plain(k, n, operand, n->np, align, PLAIN_DEPTH))
+        return FC_CUDA_MADE_BY_K;
+    return place < n->np && comes_along(k, n, cls, uses, place, align) &&
+                   is_plain(k, n, operand, place, align, PLAIN_DEPTH)
+               ? FC_CUDA_MADE_BY_PLACE
+               : FC_CUDA_BY_ONE;
 }
 
 static const uint8_t *uses_of(const fc_class *cls, const fc_dot_axes *of, bool columns) {
@@ -271,7 +308,7 @@ static bool comes_whole(const fc_kernel *k, const fc_nest *n, const uint8_t *use
                         uint32_t align) {
     for (uint32_t a = 0; a < n->naccess; a++) {
         const int64_t *stride = n->stride + (size_t)a * (n->np + n->nr);
-        if (!uses[a]) continue;
+        if (!uses[a] || !fc_cuda_is_memory(k, a)) continue;
         if (stride[axis] ? !fc_cuda_side_by_side(n, a, axis, align, 16 / (int)fc_cuda_bytes(k, a))
                          : stride[n->np] != 0)
             return false;

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuda_mma_blocks.c - what of an operand made on tensor cores is one for a block of k: scales and
+ * zero points (codegen/blocks.h).
+ *
+ * In: an operand whose groups of neighbours lie along k, inside of a block, or along its rows
+ * (columns). Out: text. A group reads such an array once: one element, or neighbours of a row of
+ * it. That is under way before what the group comes from is waited for: held* of each group that a
+ * thread has in a step. */
+#include <stdio.h>
+
+#include "codegen/blocks.h"
+#include "codegen/cuda/cuda_dot.h"
+
+typedef struct block {
+    fc_block_read of;
+    fc_val value; /* in the legalised code */
+    fusec_dtype t;
+} block;
+
+/* The next read from instruction *at of the kernel's code on that the slice under way has. */
+static bool next_block(const fc_dot *d, fc_val *at, block *out) {
+    const fc_cuda_gen *g = d->g;
+    for (; *at < g->k->code.ins.len; ++*at) {
+        const fc_val v = g->map[*at];
+        if (v == FC_NOVAL || !g->block[v] || !fc_find_block_read(g->k, *at, &out->of)) continue;
+        out->value = v;
+        out->t = (fusec_dtype)g->k->code.ins.at[*at].dtype;
+        ++*at;
+        return true;
+    }
+    return false;
+}
+
+void fc_made_slice(const fc_dot *d, const fc_dot_side *x, fc_val root) {
+    fc_cuda_gen *g = d->g;
+    fc_block_read of;
+    memset(g->block, 0, g->code.ins.len);
+    for (fc_val v = 0; v < g->k->code.ins.len; v++) {
+        if (g->map[v] == FC_NOVAL || !fc_find_block_read(g->k, v, &of)) continue;
+        const bool each = !x->by_k && fc_class_move(g->cls, of.place, x->axis) != FC_MOVE_ZERO,
+                   some = x->by_k && of.of < FC_CUDA_EIGHT;
+        g->block[g->map[v]] = (uint8_t)(FC_CUDA_BLOCK_ONE + (each ? 1 : some ? of.of : 0));
+    }
+    memset(g->need, 0, g->code.ins.len);
+    memset(g->used, 0, g->k->accesses.len);
+    g->need[root] = 1;
+    for (fc_val v = (fc_val)g->code.ins.len; v-- > 0;) {
+        const fc_instr *i = &g->code.ins.at[v];
+        if (!g->need[v]) {
+            g->block[v] = 0;
+            continue;
+        }
+        if (g->block[v]) continue;
+        if (i->op == FC_OP_LOAD) g->used[i->imm] |= FC_CUDA_LOADS;
+        if (i->op == FC_OP_INDEX) g->used[i->imm] |= FC_CUDA_INDEXES;
+        for (int n = 0; n < fc_instr_arity(i); n++) g->need[fc_instr_operand(i, n)] = 1;
+    }
+}
+
+bool fc_blocks_have_bytes(const fc_dot *d) {
+    fc_val at = 0;
+    block b;
+    while (next_block(d, &at, &b))
+        if (fc_dtypes[b.t].bytes == 1 && d->g->block[b.value] != FC_CUDA_BLOCK_ONE) return true;
+    return false;
+}
+
+static bool uses_depth(const fc_dot *d) {
+    fc_val at = 0;
+    block b;
+    if (next_block(d, &at, &b)) return true;
+    for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
+        if (d->g->used[a] & FC_CUDA_INDEXES) return true;
+    return false;
+}
+
+/* Elements that are read together. */
+static void type_of(const fc_dot *d, const block *b, unsigned n, char type[64]) {
+    const char *one = fc_dtypes[b->t].cuda;
+    const unsigned together = d->g->block[b->value] - FC_CUDA_BLOCK_ONE,
+                   of = together ? n / together : 1, bytes = of * fc_dtypes[b->t].bytes;
+    if (of == 1)
+        snprintf(type, 64, "%s", one);
+    else
+        snprintf(type, 64, "fc_vec<%s, %u, %u>", one, of, bytes < 16 ? bytes : 16u);
+}
+
+void fc_blocks_declare(const fc_dot *d, const fc_dot_side *x) {
+    fc_cuda_text *t = &d->g->t;
+    fc_val at = 0;
+    block b;
+    while (next_block(d, &at, &b))
+        fc_cuda_line(t, "const %s *%s_r%u;", fc_dtypes[b.t].cuda, x->name, (unsigned)b.value);
+    if (uses_depth(d))
+        fc_cuda_line(t, "ix %s_k = %s(ix)%s_%s; const ix %s_stop = %s%s;", x->name, fc_dot_first(d),
+                     x->name, x->by_k ? "in" : "line", x->name, fc_dot_first(d), fc_dot_many(d));
+}
+
+void fc_blocks_begin(const fc_dot *d, const fc_dot_side *x) {
+    fc_val at = 0;
+    block b;
+    while (next_block(d, &at, &b))
+        fc_cuda_line(&d->g->t, "%s_r%u = a%u + b%u;", x->name, (unsigned)b.value,
+                     (unsigned)b.of.arg, (unsigned)b.of.place);
+}
+
+void fc_blocks_hold(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn) {
+    fc_val at = 0;
+    block b;
+    char type[64];
+    while (next_block(d, &at, &b)) {
+        type_of(d, &b, turn->n, type);
+        fc_cuda_line(&d->g->t, "%s held%u_%s[%u] = {};", type, (unsigned)b.value, x->name,
+                     turn->turns);
+    }
+}
+
+/* Appends k of turn u, some steps after the one that is made next. */
+static void depth_of(const fc_dot *d, const fc_dot_side *x, unsigned down, unsigned steps) {
+    fc_str *out = d->g->t.out;
+    fc_str_printf(out, "%s_k", x->name);
+    if (!x->by_k) fc_str_printf(out, " + u * %u", down);
+    if (steps) fc_str_printf(out, " + %u", steps * d->tile->depth);
+}
+
+/* Appends "if (it is there)" and, in a second call, where it is. */
+static void begin_there(const fc_dot *d, const fc_dot_side *x, unsigned down, unsigned steps,
+                        const char *who) {
+    fc_str *out = d->g->t.out;
+    fc_cuda_indent(&d->g->t);
+    fc_str_printf(out, "if (%s", who);
+    depth_of(d, x, down, steps);
+    if (x->by_k)
+        fc_str_printf(out, " < %s_stop && u * %u < %s_rest) ", x->name, down, x->name);
+    else
+        fc_str_printf(out, " < %s_stop && 0 < %s_rest) ", x->name, x->name);
+}
+
+static void address(const fc_dot *d, const fc_dot_side *x, const block *b, unsigned down,
+                    unsigned steps) {
+    fc_str *out = d->g->t.out;
+    fc_str_printf(out, "%s_r%u + ", x->name, (unsigned)b->value);
+    if (x->by_k) {
+        fc_str_printf(out, "u * %u * ", down);
+        fc_made_stride(d, b->of.place, x->axis);
+        fc_str_add(out, " + ");
+    }
+    fc_str_add(out, "fc_quotient(");
+    depth_of(d, x, down, steps);
+    fc_str_printf(out, ", %lld)", (long long)b->of.of);
+    if (b->of.by == FC_NOVAL) return;
+    fc_str_add(out, " * ");
+    fc_cuda_operand(&d->g->t, d->g->map[b->of.by]);
+}
+
+void fc_blocks_load(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn,
+                    unsigned ahead) {
+    fc_cuda_text *t = &d->g->t;
+    fc_val at = 0;
+    block b;
+    char type[64];
+    while (next_block(d, &at, &b)) {
+        type_of(d, &b, turn->n, type);
+        fc_cuda_line(t, "#pragma unroll");
+        fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", turn->turns);
+        begin_there(d, x, turn->down, 0, turn->who);
+        fc_str_printf(t->out, "held%u_%s[u] = *(const %s *)(", (unsigned)b.value, x->name, type);
+        address(d, x, &b, turn->down, 0);
+        fc_str_add(t->out, ");\n");
+        if (ahead) {
+            begin_there(d, x, turn->down, ahead, turn->who);
+            fc_str_add(t->out, "fc_come(");
+            address(d, x, &b, turn->down, ahead);
+            fc_str_add(t->out, ");\n");
+        }
+        fc_cuda_line(t, "}");
+    }
+}
+
+void fc_blocks_values(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn) {
+    fc_cuda_text *t = &d->g->t;
+    fc_val at = 0;
+    block b;
+    char type[64];
+    while (next_block(d, &at, &b)) {
+        type_of(d, &b, turn->n, type);
+        fc_cuda_line(t, "const %s r%u = held%u_%s[u];", type, (unsigned)b.value, (unsigned)b.value,
+                     x->name);
+    }
+    for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
+        if (!(d->g->used[a] & FC_CUDA_INDEXES)) continue;
+        fc_cuda_indent(t);
+        fc_str_printf(t->out, "const long long o%u = p.w[%u] + ", (unsigned)a,
+                      fc_cuda_word(d->g, a));
+        depth_of(d, x, turn->down, 0);
+        fc_str_add(t->out, ";\n");
+    }
+}
+
+void fc_blocks_advance(const fc_dot *d, const fc_dot_side *x) {
+    if (uses_depth(d)) fc_cuda_line(&d->g->t, "%s_k += %u;", x->name, d->tile->depth);
+}

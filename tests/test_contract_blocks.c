@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* test_contract_blocks.c - products whose operand has scales by block of k: however they are
+ * written they are one kernel, the same one, and every device has the bits of the oracle. */
+#include "frontend/lang/compile.h"
+#include "frontend/lang/parse.h"
+#include "passes/plan.h"
+#include "tests/support/fake_machine.h"
+#include "tests/support/oracle_run.h"
+#include "tests/support/program_fixture.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+
+static bool compile(fc_graph *g, const char *text) {
+    fc_source src;
+    fc_ast ast;
+    fc_diags ds;
+    fc_lang_program p = {0};
+    fc_error e = {0};
+    fc_graph_init(g, &fc_libc_alloc, NULL);
+    fc_diags_init(&ds, &fc_libc_alloc);
+    if (fc_source_init(&src, &fc_libc_alloc, "<test>", text, strlen(text), &e)) return false;
+    fusec_status s = fc_parse_program(&src, &ds, &ast);
+    const fc_lang_request rq = {.program = &ast, .default_float = FUSEC_F32};
+    if (!s) s = fc_lang_compile(&rq, g, &p, &ds);
+    if (s) {
+        fc_str why;
+        fc_str_init(&why, &fc_libc_alloc);
+        fc_diags_text(&ds, false, &why);
+        FC_FAIL("%s", why.data);
+        fc_str_free(&why);
+    }
+    fc_lang_program_free(&p);
+    fc_ast_free(&ast);
+    fc_diags_free(&ds);
+    fc_source_free(&src);
+    return !s;
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+/* What the kernels print, without sizes; how many there are. */
+static size_t kernels_of(const char *text, fc_str *out) {
+    fc_graph g;
+    fc_error e = {0};
+    fc_plan *p = NULL;
+    const fc_pass_options o = {.verify = true};
+    size_t n = 0;
+    if (!compile(&g, text)) return 0;
+    FC_EXPECT_OK(fc_plan_build(&g, &o, &p, &e), &e);
+    for (; p && n < p->steps.len; n++) fc_kernel_print(&p->steps.at[n]->kernel, NULL, out);
+    fc_plan_free(p);
+    fc_graph_free(&g);
+    return n;
+}
+
+/* Each is one kernel, and that of the first. */
+static void expect_one(const char *head, const char *const *bodies, size_t n) {
+    fc_str first, other;
+    char text[1024];
+    fc_str_init(&first, &fc_libc_alloc);
+    for (size_t i = 0; i < n; i++) {
+        fc_str_init(&other, &fc_libc_alloc);
+        snprintf(text, sizeof text, "export def f(%s) {\n    %s\n}\n", head, bodies[i]);
+        FC_TRACE("%s", bodies[i]);
+        FC_EXPECT_EQ_U64(kernels_of(text, i ? &other : &first), 1);
+        if (i) FC_EXPECT_STREQ(other.data, first.data);
+        FC_UNTRACE();
+        fc_str_free(&other);
+    }
+    fc_str_free(&first);
+}
+
+#define EXPECT_ONE(head, ...)                                                                      \
+    expect_one(head, (const char *const[]){__VA_ARGS__},                                           \
+               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+FC_TEST(contract_blocks, every_spelling_is_one_kernel) {
+    EXPECT_ONE("x: f32[m, 96], q: i8[96, n], s: f32[3, n]",
+               "return x @ (f32(q) * repeat(s, 32, axis=0))",
+               "return x @ reshape(reshape(f32(q), [3, 32, n]) * s[:, None, :], [96, n])",
+               "return x @ reshape(f32(reshape(q, [3, 32, n])) * s[:, None, :], [96, n])",
+               "return x @ (f32(q) * reshape(broadcast(s[:, None, :], [3, 32, n]), [96, n]))",
+               "return x @ (f32(q) * s[arange(96)//32])",
+               "a = f32(reshape(q, [3, 32, n])) * s[:, None, :]\n"
+               "    return einsum(\"igt,gtj->ij\", reshape(x, [m, 3, 32]), a)",
+               "y[i, j] = sum[k](x[i, k] * f32(q[k, j]) * s[k//32, j])\n    return y",
+               "y[i, j] = sum[k](x[i, k] * (f32(q[k, j]) * s[k//32, j]))\n    return y");
+    EXPECT_ONE("x: f32[m, 96], w: u8[n, 96], s: f32[n, 3]",
+               "return x @ (f32(w) * repeat(s, 32, axis=1)).T",
+               "return x @ reshape(reshape(f32(w), [n, 3, 32]) * s[:, :, None], [n, 96]).T",
+               "y[i, j] = sum[k](x[i, k] * (f32(w[j, k]) * s[j, k//32]))\n    return y");
+    /* blocks that are no power of two; and of the left operand */
+    EXPECT_ONE("x: i8[m, 72], s: f32[m, 3], w: f32[72, n]",
+               "return (f32(x) * repeat(s, 24, axis=1)) @ w",
+               "return reshape(f32(reshape(x, [m, 3, 24])) * s[:, :, None], [m, 72]) @ w");
+    /* zero points */
+    EXPECT_ONE("x: f32[m, 64], q: u8[64, n], z: u8[2, n], s: f32[2, n]",
+               "return x @ ((f32(q) - f32(repeat(z, 32, axis=0))) * repeat(s, 32, axis=0))",
+               "a = f32(reshape(q, [2, 32, n])) - f32(z[:, None, :])\n"
+               "    return x @ reshape(a * s[:, None, :], [64, n])");
+}
+
+/* The number of blocks by name. */
+FC_TEST(contract_blocks, sizes_by_name_are_one_kernel) {
+    EXPECT_ONE("x: f32[m, 32*g], q: i8[32*g, n], s: f32[g, n]",
+               "return x @ reshape(f32(reshape(q, [g, 32, n])) * s[:, None, :], [32*g, n])",
+               "return x @ (f32(q) * repeat(s, 32, axis=0))");
+    EXPECT_ONE("x: f32[m, 16*g], w: i8[n, g, 16], s: f32[n, g]",
+               "return x @ reshape(f32(w) * s[:, :, None], [n, 16*g]).T");
+}
+
+/* Two of 4 bits in a byte. */
+FC_TEST(contract_blocks, packed_numbers_are_one_kernel) {
+    EXPECT_ONE("x: bf16[m, 64], q: u8[32, n], s: bf16[2, n]",
+               "y[i, j] = sum[k](x[i, k] * (bf16(q[k//2, j] >> 4*(k%2) & 15) * s[k//32, j]))\n"
+               "    return y");
+}
+
+/* Elsewhere a reshape that moves data still has its operand in memory. */
+FC_TEST(contract_blocks, what_others_read_is_stored) {
+    fc_str out;
+    fc_str_init(&out, &fc_libc_alloc);
+    FC_EXPECT_EQ_U64(
+        kernels_of("export def f(x: f32[m, 64], q: i8[64, n], s: f32[2, n]) {\n"
+                   "    w = reshape(f32(reshape(q, [2, 32, n])) * s[:, None, :], [64, n])\n"
+                   "    return w, x @ w\n}\n",
+                   &out),
+        3);
+    fc_str_free(&out);
+}
+
+/* ---- bits ------------------------------------------------------------------------------------ */
+
+typedef struct sample {
+    const char *text;
+    int64_t m, n, g;
+} sample;
+
+#define RIGHT(t, q, b, k)                                                                          \
+    "export def f(x: " t "[m, " k "], q: " q "[" k ", n], s: " t "[g, n]) {\n"                     \
+    "    return x @ reshape(" t "(reshape(q, [g, " b ", n])) * s[:, None, :], [" k ", n])\n}\n"
+#define TURNED(t, q, b, k)                                                                         \
+    "export def f(x: " t "[m, " k "], q: " q "[n, " k "], s: " t "[n, g]) {\n"                     \
+    "    return x @ reshape(" t "(reshape(q, [n, g, " b "])) * s[:, :, None], [n, " k "]).T\n}\n"
+#define ZERO(t, q, b, k)                                                                           \
+    "export def f(x: " t "[m, " k "], q: " q "[" k ", n], z: " q "[g, n], s: " t "[g, n]) {\n"     \
+    "    a = " t "(reshape(q, [g, " b ", n])) - " t "(z[:, None, :])\n"                            \
+    "    return x @ reshape(a * s[:, None, :], [" k ", n])\n}\n"
+#define LEFT(t, q, b, k)                                                                           \
+    "export def f(q: " q "[m, " k "], s: " t "[m, g], w: " t "[" k ", n]) {\n"                     \
+    "    return reshape(" t "(reshape(q, [m, g, " b "])) * s[:, :, None], [m, " k "]) @ w\n}\n"
+/* The last block is short. */
+#define SHORT(t)                                                                                   \
+    "export def f(x: " t "[m, 77], q: i8[77, n], s: " t "[3, n]) {\n"                              \
+    "    y[i, j] = sum[k](x[i, k] * (" t "(q[k, j]) * s[k//32, j]))\n    return y\n}\n"
+#define PACKED(t)                                                                                  \
+    "export def f(x: " t "[m, 96], q: u8[48, n], s: " t "[3, n]) {\n"                              \
+    "    y[i, j] = sum[k](x[i, k] * (" t "(q[k//2, j] >> 4*(k%2) & 15) * s[k//32, j]))\n"          \
+    "    return y\n}\n"
+#define PACKED_TURNED(t)                                                                           \
+    "export def f(x: " t "[m, 96], q: u8[n, 48], s: " t "[n, 3]) {\n"                              \
+    "    y[i, j] = sum[k](x[i, k] * (" t "(q[j, k//2] >> 4*(k%2) & 15) * s[j, k//32]))\n"          \
+    "    return y\n}\n"
+/* Of two reshapes one splits what the other does not; a scale of each place in a block. */
+#define ODD                                                                                        \
+    "export def f(x: f32[m, 60], q: i8[15, 4, n], s: f32[10, n], p: f32[6, n]) {\n"                \
+    "    a = reshape(f32(q), [10, 6, n]) * s[:, None, :] * p\n"                                    \
+    "    return x @ reshape(a, [60, n])\n}\n"
+
+static const sample samples[] = {
+    {RIGHT("f32", "i8", "32", "32*g"), 5, 7, 3},
+    {RIGHT("f32", "u8", "32", "32*g"), 33, 66, 9},
+    {RIGHT("f64", "i8", "24", "24*g"), 17, 35, 12},
+    {RIGHT("f32", "i8", "1", "g"), 3, 5, 9},
+    {TURNED("f32", "i8", "32", "32*g"), 17, 33, 9},
+    {TURNED("f64", "u8", "7", "7*g"), 4, 37, 41},
+    {ZERO("f32", "u8", "16", "16*g"), 19, 34, 5},
+    {LEFT("f32", "i8", "32", "32*g"), 21, 18, 9},
+    {SHORT("f32"), 9, 35, 0},
+    {PACKED("f32"), 6, 34, 0},
+    {PACKED_TURNED("f32"), 6, 34, 0},
+    {ODD, 15, 19, 0},
+};
+
+static void judge(const fc_how *how, const sample *s) {
+    fc_graph g;
+    fc_oracle of, o;
+    fc_arrays in, out = {0};
+    fc_error e = {0};
+    fc_rng r = {77};
+    int64_t syms[16] = {0};
+    const void *data[8];
+    if (!compile(&g, s->text)) return;
+    for (uint32_t i = 0; i < g.dims.syms.len; i++) {
+        const char *name = g.dims.syms.at[i].name;
+        syms[i] = !name ? 1 : *name == 'm' ? s->m : *name == 'n' ? s->n : s->g;
+    }
+    fc_oracle_sizes(&of, &g, syms);
+    fc_arrays_for(&in, &g, &of, false);
+    for (uint32_t i = 0; i < in.n; i++) {
+        for (int64_t k = 0; k < fc_array_count(&in.t[i]); k++)
+            fc_oracle_store(in.t[i].dtype, in.t[i].data, k,
+                            fc_random_value(in.t[i].dtype, &r, true));
+        data[i] = in.t[i].data;
+    }
+    fc_oracle_run(&o, &g, syms, data);
+    const fusec_status status = fc_rig_run(how, &g, syms, &in, &out, &e);
+    fc_str why;
+    fc_str_init(&why, &fc_libc_alloc);
+    if (status)
+        FC_FAIL("[%s] %s", fc_status_slug(status), e.message);
+    else if (fc_judge(&g, &o, &out, &why))
+        FC_FAIL("%s", why.data);
+    fc_str_free(&why);
+    fc_arrays_free(&in);
+    fc_arrays_free(&out);
+    fc_oracle_free(&o);
+    fc_oracle_free(&of);
+    fc_graph_free(&g);
+}
+
+FC_TEST(contract_blocks, bits_of_every_device) {
+    static const char *const devices[] = {"interp", "cpu", "cuda"};
+    for (size_t i = 0; i < FC_COUNT(samples); i++)
+        for (size_t d = 0; d < FC_COUNT(devices); d++) {
+            fc_how how = {.ctx = fc_rig(devices[d], 2, &how.device)};
+            FC_TRACE("sample %zu on %s", i, devices[d]);
+            if (how.ctx) judge(&how, &samples[i]);
+            FC_UNTRACE();
+        }
+}
+
+/* Texts for tensor cores and for chains, on the host's fibers: groups along k and along columns,
+ * few rows and many, ends of k inside of a step, columns past the last whole tile. */
+static const sample gpu_samples[] = {
+    {RIGHT("bf16", "i8", "32", "32*g"), 16, 64, 9},
+    {RIGHT("bf16", "i8", "32", "32*g"), 70, 80, 5},
+    {TURNED("bf16", "i8", "32", "32*g"), 9, 40, 17},
+    {TURNED("f16", "u8", "64", "64*g"), 130, 72, 3},
+    {ZERO("bf16", "u8", "32", "32*g"), 5, 48, 9},
+    {PACKED("bf16"), 16, 64, 0},
+    {PACKED("f16"), 40, 80, 0},
+    {PACKED_TURNED("bf16"), 7, 40, 0},
+    {PACKED_TURNED("bf16"), 140, 40, 0},
+    {RIGHT("f32", "i8", "32", "32*g"), 33, 66, 9},
+    {TURNED("f32", "i8", "32", "32*g"), 20, 35, 3},
+};
+
+FC_TEST(contract_blocks, texts_of_a_gpu) {
+    fake_machine f;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&f, FAKE("whole"))) return;
+    f.fake->execute = true;
+    for (size_t i = 0; i < FC_COUNT(gpu_samples); i++) {
+        fc_fixture x;
+        if (!fc_test_takes(3) || !fc_fixture_open(&x, "cuda")) continue;
+        FC_TRACE("sample %zu", i);
+        judge(&(fc_how){.ctx = x.ctx, .device = x.device}, &gpu_samples[i]);
+        FC_UNTRACE();
+        fc_fixture_close(&x, NULL);
+    }
+    FC_EXPECT_EQ_I64(f.fake->misuse, 0);
+    fake_machine_close(&f);
+}
