@@ -236,7 +236,13 @@ FC_TEST(contract_blocks, bits_of_every_device) {
 static const sample gpu_samples[] = {
     {RIGHT("bf16", "i8", "32", "32*g"), 16, 64, 9},
     {RIGHT("bf16", "i8", "32", "32*g"), 70, 80, 5},
+    {RIGHT("bf16", "i8", "128", "128*g"), 16, 64, 5},
+    {RIGHT("f16", "i8", "48", "48*g"), 12, 48, 13},
+    {RIGHT("bf16", "i8", "3", "3*g"), 12, 48, 100},
+    {RIGHT("bf16", "f32", "64", "64*g"), 70, 80, 5},
     {TURNED("bf16", "i8", "32", "32*g"), 9, 40, 17},
+    {TURNED("bf16", "i8", "24", "24*g"), 9, 40, 17},
+    {LEFT("bf16", "i8", "32", "32*g"), 40, 72, 5},
     {TURNED("f16", "u8", "64", "64*g"), 130, 72, 3},
     {ZERO("bf16", "u8", "32", "32*g"), 5, 48, 9},
     {PACKED("bf16"), 16, 64, 0},
@@ -246,6 +252,15 @@ static const sample gpu_samples[] = {
     {RIGHT("f32", "i8", "32", "32*g"), 33, 66, 9},
     {TURNED("f32", "i8", "32", "32*g"), 20, 35, 3},
 };
+
+FC_TEST(contract_blocks, a_gpu_is_within_bounds) {
+    fc_how how = {.ctx = fc_rig("cuda", 2, &how.device)};
+    for (size_t i = 0; how.ctx && i < FC_COUNT(gpu_samples); i++) {
+        FC_TRACE("sample %zu", i);
+        judge(&how, &gpu_samples[i]);
+        FC_UNTRACE();
+    }
+}
 
 FC_TEST(contract_blocks, texts_of_a_gpu) {
     fake_machine f;

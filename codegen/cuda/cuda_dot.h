@@ -64,10 +64,11 @@ typedef struct fc_blocks_turn {
     const char *who;
 } fc_blocks_turn;
 /* As fc_dot_slice of an operand that is made, down to what is one for a block of k, where the slice
- * ends. Of that slice: whether groups have several bytes of something; pointers, once a tile, and
- * where they begin; held*; their loads for the step that is made next, while those of `ahead` steps
- * later come to the L2; r* and o* of group u; on to the next step. */
+ * ends. Of that slice: whether there is any; whether groups have several bytes of one; pointers,
+ * once a tile, and where they begin; held*; their loads for the step that is made next, while those
+ * of `ahead` steps later come to the L2; r* and o* of group u; on to the next step. */
 void fc_made_slice(const fc_dot *d, const fc_dot_side *x, fc_val root);
+bool fc_blocks_any(const fc_dot *d);
 bool fc_blocks_have_bytes(const fc_dot *d);
 void fc_blocks_declare(const fc_dot *d, const fc_dot_side *x);
 void fc_blocks_begin(const fc_dot *d, const fc_dot_side *x);

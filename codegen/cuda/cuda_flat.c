@@ -33,9 +33,9 @@ static bool makes(const fc_dot *d) {
 /* ---- who fetches what ------------------------------------------------------------------------ */
 
 /* Of an operand: elements that a thread has side by side, such groups of a line, lines that all
- * threads take in a turn, and all of them. */
+ * threads take in a turn, all of them, and lines from a thread's turn to its next. */
 typedef struct share {
-    unsigned each, groups, down, lines;
+    unsigned each, groups, down, lines, apart;
 } share;
 
 /* Sixteen elements where they come from bytes, as whole accesses are of 16 bytes; else eight. */
@@ -47,15 +47,19 @@ static unsigned each_of(const fc_dot *d, const fc_dot_side *x) {
     return fc_blocks_have_bytes(d) ? 2 * FC_CUDA_EIGHT : FC_CUDA_EIGHT;
 }
 
+static unsigned turns_of(share s) {
+    return s.lines < s.down ? 1 : s.lines / s.down;
+}
+
+/* Where something is one for a block of lines, those of a warp follow each other from turn to turn:
+ * a thread has the lines of few blocks. */
 static share share_of(const fc_dot *d, const fc_dot_side *x) {
     share s = {.each = each_of(d, x), .lines = x->by_k ? x->side : d->tile->depth};
     s.groups = (x->by_k ? d->tile->depth : x->side) / s.each;
-    s.down = fetchers(d) / s.groups;
+    s.down = s.apart = fetchers(d) / s.groups;
+    if (fc_cuda_is_made(x->reads) && !x->by_k && turns_of(s) > 1 && fc_blocks_any(d))
+        s.apart = 32 / s.groups;
     return s;
-}
-
-static unsigned turns_of(share s) {
-    return s.lines < s.down ? 1 : s.lines / s.down;
 }
 
 /* Sixteens of a group of array `a`; those of all arrays before it, of a thread, in a step. */
@@ -90,8 +94,13 @@ static void fetching_places(const fc_dot *d) {
     for (int i = 0; i < 2; i++) {
         const fc_dot_side *x = &d->x[i];
         const share s = share_of(d, x);
-        fc_cuda_line(t, "const unsigned int %s_line = thread %% %u / %u;", x->name, fetchers(d),
-                     s.groups);
+        if (s.apart == s.down)
+            fc_cuda_line(t, "const unsigned int %s_line = thread %% %u / %u;", x->name, fetchers(d),
+                         s.groups);
+        else
+            fc_cuda_line(t,
+                         "const unsigned int %s_line = thread %% %u / 32 * %u + thread %% 32 / %u;",
+                         x->name, fetchers(d), s.apart * turns_of(s), s.groups);
         fc_cuda_line(t, "const unsigned int %s_in = thread %% %u * %u;", x->name, s.groups, s.each);
         fc_cuda_line(t, "const unsigned int %s_to = fc_settled(%s_line * %u + %s_in);", x->name,
                      x->name, x->line, x->name);
@@ -140,7 +149,7 @@ static fc_blocks_turn turn_of(const fc_dot *d, char who[32]) {
     const share s = share_of(d, &d->x[1]);
     who[0] = 0;
     if (s.lines < s.down) snprintf(who, 32, "y_line < %u && ", s.lines);
-    return (fc_blocks_turn){s.each, turns_of(s), s.down, who};
+    return (fc_blocks_turn){s.each, turns_of(s), s.apart, who};
 }
 
 /* What is one for a block of k: of the next step. */
@@ -170,7 +179,7 @@ static void strides(const fc_dot *d, const fc_dot_side *x, const char *name, uin
     for (int step = 0; step < 2; step++) {
         fc_cuda_indent(&g->t);
         fc_str_printf(g->t.out, "const long long %s_%s = fc_settled(%ull * ", name,
-                      step ? "step" : "turn", step ? d->tile->depth : share_of(d, x).down);
+                      step ? "step" : "turn", step ? d->tile->depth : share_of(d, x).apart);
         fc_made_stride(d, a, !step && x->by_k ? x->axis : g->np);
         fc_str_add(g->t.out, ");\n");
     }
@@ -241,7 +250,7 @@ static void begin_turns(const fc_dot *d, const fc_dot_side *x, const char *name,
     if (x->by_k)
         fc_cuda_line(t, "const bool there = (ix)%s_in < todo && %s;", x->name, there);
     else
-        fc_cuda_line(t, "const bool there = (ix)%s_line + u * %u < todo && %s;", x->name, s.down,
+        fc_cuda_line(t, "const bool there = (ix)%s_line + u * %u < todo && %s;", x->name, s.apart,
                      there);
 }
 
@@ -254,7 +263,7 @@ static void end_turns(const fc_dot *d, const char *name) {
 static void ask_bare(const fc_dot *d, const fc_dot_side *x) {
     begin_turns(d, x, x->name, "unsigned short");
     fc_cuda_line(&d->g->t, "fc_bring(stage + %u + %s_to + u * %u, from, there);", x->from, x->name,
-                 share_of(d, x).down * x->line);
+                 share_of(d, x).apart * x->line);
     end_turns(d, x->name);
 }
 
@@ -373,13 +382,14 @@ static void make(const fc_dot *d) {
     group(d);
     if (ends && y->by_k) fc_cuda_line(t, "const unsigned int kept = (ix)y_in < left ? ~0u : 0u;");
     if (ends && !y->by_k)
-        fc_cuda_line(t, "const unsigned int kept = (ix)y_line + u * %u < left ? ~0u : 0u;", s.down);
+        fc_cuda_line(t, "const unsigned int kept = (ix)y_line + u * %u < left ? ~0u : 0u;",
+                     s.apart);
     fc_made_group(d, y, s.each, ends ? "kept" : NULL);
     for (unsigned h = 0; h < s.each / FC_CUDA_EIGHT; h++)
         fc_cuda_line(t,
                      "*(fc_vec<unsigned int, 4, 16> *)(stage + %u + y_to + u * %u) = "
                      "{{bits.e[%u], bits.e[%u], bits.e[%u], bits.e[%u]}};",
-                     y->from + h * FC_CUDA_EIGHT, s.down * y->line, 4 * h, 4 * h + 1, 4 * h + 2,
+                     y->from + h * FC_CUDA_EIGHT, s.apart * y->line, 4 * h, 4 * h + 1, 4 * h + 2,
                      4 * h + 3);
     fc_cuda_line(t, "}");
     fc_made_slice(d, y, y->value);

@@ -65,6 +65,19 @@ bool fc_blocks_have_bytes(const fc_dot *d) {
     return false;
 }
 
+bool fc_blocks_any(const fc_dot *d) {
+    fc_val at = 0;
+    block b;
+    return next_block(d, &at, &b);
+}
+
+/* Turns of a thread whose lines are of one block, whichever turn is the first of them. */
+static unsigned of_block(const fc_dot_side *x, const block *b, const fc_blocks_turn *turn) {
+    unsigned n = 1;
+    while (!x->by_k && turn->turns % (2 * n) == 0 && b->of.of % (2 * n * turn->down) == 0) n *= 2;
+    return n;
+}
+
 static bool uses_depth(const fc_dot *d) {
     fc_val at = 0;
     block b;
@@ -111,7 +124,7 @@ void fc_blocks_hold(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn 
     while (next_block(d, &at, &b)) {
         type_of(d, &b, turn->n, type);
         fc_cuda_line(&d->g->t, "%s held%u_%s[%u] = {};", type, (unsigned)b.value, x->name,
-                     turn->turns);
+                     turn->turns / of_block(x, &b, turn));
     }
 }
 
@@ -160,17 +173,18 @@ void fc_blocks_load(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn 
     block b;
     char type[64];
     while (next_block(d, &at, &b)) {
+        const unsigned of = of_block(x, &b, turn), down = of * turn->down;
         type_of(d, &b, turn->n, type);
         fc_cuda_line(t, "#pragma unroll");
-        fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", turn->turns);
-        begin_there(d, x, turn->down, 0, turn->who);
+        fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", turn->turns / of);
+        begin_there(d, x, down, 0, turn->who);
         fc_str_printf(t->out, "held%u_%s[u] = *(const %s *)(", (unsigned)b.value, x->name, type);
-        address(d, x, &b, turn->down, 0);
+        address(d, x, &b, down, 0);
         fc_str_add(t->out, ");\n");
         if (ahead) {
-            begin_there(d, x, turn->down, ahead, turn->who);
+            begin_there(d, x, down, ahead, turn->who);
             fc_str_add(t->out, "fc_come(");
-            address(d, x, &b, turn->down, ahead);
+            address(d, x, &b, down, ahead);
             fc_str_add(t->out, ");\n");
         }
         fc_cuda_line(t, "}");
@@ -184,8 +198,8 @@ void fc_blocks_values(const fc_dot *d, const fc_dot_side *x, const fc_blocks_tur
     char type[64];
     while (next_block(d, &at, &b)) {
         type_of(d, &b, turn->n, type);
-        fc_cuda_line(t, "const %s r%u = held%u_%s[u];", type, (unsigned)b.value, (unsigned)b.value,
-                     x->name);
+        fc_cuda_line(t, "const %s r%u = held%u_%s[u / %u];", type, (unsigned)b.value,
+                     (unsigned)b.value, x->name, of_block(x, &b, turn));
     }
     for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
         if (!(d->g->used[a] & FC_CUDA_INDEXES)) continue;

@@ -89,12 +89,12 @@ static bool is_read_at_once(const fc_kernel *k, const fc_nest *n, fc_val v, unsi
                             uint32_t align) {
     enum { TOGETHER = 2 * FC_CUDA_EIGHT };
     fc_block_read b;
-    if (n->nr != 1 || !fc_find_block_read(k, v, &b)) return false;
+    if (n->nr != 1 || !fc_find_block_read(k, v, &b) || n->offset[b.depth]) return false;
     const int64_t *stride = n->stride + (size_t)b.place * (n->np + 1);
     if (axis == n->np && b.of < FC_CUDA_EIGHT) /* a few neighbours have one together */
-        return TOGETHER % b.of == 0 && b.by == FC_NOVAL && n->offset[b.depth] == 0 &&
+        return TOGETHER % b.of == 0 && b.by == FC_NOVAL &&
                are_even(n, b.place, align, TOGETHER / (int)b.of) && n->count % TOGETHER == 0;
-    if (axis == n->np) return b.of % TOGETHER == 0 && n->offset[b.depth] == 0;
+    if (axis == n->np) return b.of % TOGETHER == 0;
     const fc_instr *by = b.by == FC_NOVAL ? NULL : &k->code.ins.at[b.by];
     const int64_t apart = !by ? 1 : by->op == FC_OP_CONST ? (int64_t)by->imm : n->number[by->imm];
     return !stride[axis] ||
