@@ -106,8 +106,49 @@ FC_TEST(contract_blocks, sizes_by_name_are_one_kernel) {
     EXPECT_ONE("x: f32[m, 32*g], q: i8[32*g, n], s: f32[g, n]",
                "return x @ reshape(f32(reshape(q, [g, 32, n])) * s[:, None, :], [32*g, n])",
                "return x @ (f32(q) * repeat(s, 32, axis=0))");
+    EXPECT_ONE("x: f32[m, d], q: i8[d, n], s: f32[g, n]",
+               "return x @ (f32(q) * repeat(s, 32, axis=0))",
+               "y[i, j] = sum[k](x[i, k] * f32(q[k, j]) * s[k//32, j])\n    return y");
     EXPECT_ONE("x: f32[m, 16*g], w: i8[n, g, 16], s: f32[n, g]",
                "return x @ reshape(f32(w) * s[:, :, None], [n, 16*g]).T");
+}
+
+/* What does not fit is an error of the call, by name. */
+FC_TEST(contract_blocks, sizes_that_do_not_fit_are_named) {
+    static const struct {
+        const char *body, *why;
+    } some[] = {
+        {"return x @ (f32(q) * repeat(s, 32, axis=0))",
+         "k must equal 32*g, but they are 100 and 96 (k = 100, g = 3)"},
+        {"return x @ reshape(f32(reshape(q, [g, 32, n])) * s[:, None, :], [k, n])",
+         "reshape keeps the number of elements: k must equal 32*g, but they are 100 and 96"},
+        {"y[i, j] = sum[t](x[i, t] * f32(q[t, j]) * s[t//32, j])\n    return y",
+         "`t//32` reaches outside s in `s[t//32, j]` (<test>:2:49): g - 1 must be at least (k - "
+         "1)//32, "
+         "but they are 2 and 3"},
+    };
+    for (size_t i = 0; i < FC_COUNT(some); i++) {
+        char text[256];
+        fc_graph g;
+        fc_error e = {0};
+        fc_how how = {.ctx = fc_rig("interp", 1, &how.device)};
+        snprintf(text, sizeof text,
+                 "export def f(x: f32[m, k], q: i8[k, n], s: f32[g, n]) {\n    %s\n}\n",
+                 some[i].body);
+        if (!how.ctx || !compile(&g, text)) continue;
+        fc_program *p = NULL;
+        FC_EXPECT_OK(fc_rig_compile(&how, &g, &p, &e), &e);
+        int64_t shape[3][2] = {{2, 100}, {100, 3}, {3, 3}}, result[2] = {2, 3};
+        static float data[300], y[6];
+        fc_tensor t[3], r = {.dtype = FUSEC_F32, .rank = 2, .shape = result, .data = y};
+        for (int k = 0; k < 3; k++)
+            t[k] = (fc_tensor){
+                .dtype = k == 1 ? FUSEC_I8 : FUSEC_F32, .rank = 2, .shape = shape[k], .data = data};
+        if (p) FC_EXPECT_EQ_I64(fc_program_run(p, NULL, 3, t, 0, NULL, 1, &r, &e) == FUSEC_OK, 0);
+        FC_EXPECT_CONTAINS(e.message, some[i].why);
+        fc_program_free(p);
+        fc_graph_free(&g);
+    }
 }
 
 /* Two of 4 bits in a byte. */

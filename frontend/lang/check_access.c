@@ -2,9 +2,9 @@
 /* check_access.c - array[i, j] in an index definition.
  *
  * Where all indices are sums of multiples of the definition's indices, the access is a view: proved
- * to be inside, or a condition on sizes that is tested once at the call. An index that is computed
- * from data is checked when the kernel reads there. An array that went through boundary() answers
- * any index. */
+ * to be inside, or a condition on sizes that is tested once at the call; so is such a sum divided
+ * by a number, `s[k//32]`. An index that is computed from data is checked when the kernel reads
+ * there. An array that went through boundary() answers any index. */
 #include "frontend/lang/check_impl.h"
 
 /* ---- computed indices ---------------------------------------------------------------------------
@@ -70,7 +70,9 @@ typedef struct access {
     const fc_expr *parts[FC_MAX_RANK];
     const fc_value *v[FC_MAX_RANK]; /* the index of each axis */
     bool computed[FC_MAX_RANK];
-    uint32_t ncomputed;
+    const fc_value *sum[FC_MAX_RANK]; /* of a computed one that is a sum divided by `by`; or NULL */
+    fc_dim by[FC_MAX_RANK];
+    uint32_t ncomputed, nsums;
     uint32_t axes; /* of the domain, as far as the access needs them */
 } access;
 
@@ -83,6 +85,20 @@ static bool bad(access *a, const fc_expr *at, const char *text) {
     fc_diag *d = fc_c_error(a->c, FUSEC_BAD_SLICE, at->at, "%s", text);
     fc_c_fact(a->c, d, a->e->a, &v);
     return false;
+}
+
+/* A sum of multiples of indices that is divided by a number. */
+static void look_for_quotient(access *a, const fc_expr *p, uint32_t axis) {
+    int64_t by;
+    if (p->kind != FC_EX_BINARY || p->op != FC_OPER_FLOORDIV || edge_of(a, axis) != FC_EDGE_NONE)
+        return;
+    const fc_value *sum = fc_c_val(a->f, p->a), *number = fc_c_val(a->f, p->b);
+    if (sum->kind != FC_V_INDEX || number->kind != FC_V_INT ||
+        !fc_c_size(a->c, number, &a->by[axis]) ||
+        !fc_dim_is_const(&a->c->g->dims, a->by[axis], &by) || by < 1)
+        return;
+    a->sum[axis] = sum;
+    a->nsums++;
 }
 
 static bool read_index(access *a, const fc_expr *p, uint32_t axis) {
@@ -108,6 +124,7 @@ static bool read_index(access *a, const fc_expr *p, uint32_t axis) {
     if (axes > a->axes) a->axes = axes;
     a->computed[axis] = v->kind == FC_V_NODE;
     a->ncomputed += v->kind == FC_V_NODE;
+    if (v->kind == FC_V_NODE) look_for_quotient(a, p, axis);
     return true;
 }
 
@@ -147,10 +164,9 @@ static bool inside(access *a, uint32_t axis, fc_dim x, fc_dim y) {
 
 /* The lowest and the highest index of an axis are inside. A range of no element reads nothing, but
  * is held to be one that begins and ends inside, as a slice is. */
-static bool prove(access *a, uint32_t axis, fc_dim start) {
+static bool prove(access *a, uint32_t axis, const fc_value *v, fc_dim start, fc_dim by) {
     fc_dimtab *t = &a->c->g->dims;
     const fc_dim one = fc_dim_const(t, 1), size = fc_axis(a->c->g, a->array, axis);
-    const fc_value *v = a->v[axis];
     fc_dim low = start, high = start;
     for (uint32_t i = 0; v->kind == FC_V_INDEX && i < v->count; i++) {
         const fc_dim span =
@@ -160,6 +176,7 @@ static bool prove(access *a, uint32_t axis, fc_dim start) {
         else
             low = fc_dim_add(t, low, span);
     }
+    if (by != one) low = fc_dim_floordiv(t, low, by), high = fc_dim_floordiv(t, high, by);
     return inside(a, axis, low, fc_dim_const(t, 0)) &&
            inside(a, axis, fc_dim_sub(t, size, one), high);
 }
@@ -190,7 +207,8 @@ static fc_node view_of(access *a, uint32_t lead) {
             own[lead + v->terms[k].axis] = v->terms[k].coef;
             shape[lead + v->terms[k].axis] = v->terms[k].size;
         }
-        good = axes[i].edge != FC_EDGE_NONE || prove(a, i, axes[i].start);
+        good = axes[i].edge != FC_EDGE_NONE ||
+               prove(a, i, v, axes[i].start, fc_dim_const(&c->g->dims, 1));
     }
     fc_node n = good ? fc_c_built(c, fc_build_view(c->g, a->array, all, shape, axes)) : FC_NONODE;
     fc_free(c->alloc, steps);
@@ -210,8 +228,12 @@ static fc_node flat_index(access *a, fc_node *mask) {
         const fc_edge edge = edge_of(a, i);
         fc_node n = fc_c_strong(c, a->parts[i], a->v[i]);
         if (n == FC_NONODE) return n;
-        n = edge == FC_EDGE_NONE ? fc_c_checked(c, a->f, a->e, a->parts[i], i, n, size)
-                                 : fc_c_folded(c, edge, n, size);
+        if (a->sum[i]) {
+            if (!prove(a, i, a->sum[i], a->sum[i]->dim, a->by[i])) return FC_NONODE;
+        } else {
+            n = edge == FC_EDGE_NONE ? fc_c_checked(c, a->f, a->e, a->parts[i], i, n, size)
+                                     : fc_c_folded(c, edge, n, size);
+        }
         if (n != FC_NONODE) n = fc_c_with_axes(c, n, a->axes);
         if (n == FC_NONODE) return n;
         if (edge == FC_EDGE_ZERO && a->ncomputed > 1) {
@@ -247,7 +269,9 @@ static fc_node computed(access *a) {
     if (a->ncomputed > 1) array = fc_build_reshape(g, array, a->axes + 1, shape);
     for (uint32_t i = 0; i <= a->axes; i++)
         shape[i] = i ? fc_axis(g, index, i - 1) : fc_dim_const(&g->dims, 1);
-    fc_node r = fc_build_take(g, array, fc_build_reshape(g, index, a->axes + 1, shape), 0);
+    index = fc_build_reshape(g, index, a->axes + 1, shape);
+    fc_node r = a->nsums == a->ncomputed ? fc_build_take_inside(g, array, index, 0)
+                                         : fc_build_take(g, array, index, 0);
     if (!fc_c_fine(c)) return FC_NONODE;
     for (uint32_t i = 0; i < a->axes; i++) shape[i] = fc_axis(g, r, i + 1);
     r = fc_build_reshape(g, r, a->axes, shape);
