@@ -433,6 +433,12 @@ FC_TEST(cli, explain) {
     EXPECT_RUN(sh, 0, "fusec explain -d none %s/examples/softmax.fuse", FUSEC_SOURCE_DIR);
     FC_EXPECT_CONTAINS(sh.out, "unfused   5 kernels");
     EXPECT_RUN(sh, 0,
+               "fusec explain -d none %s/examples/quantised.fuse x=bf16:16x64 q=u8:64x8 z=u8:2x8 "
+               "s=bf16:2x8 && fusec explain -d none %s/examples/quantised.fuse:packed x=bf16:16x64 "
+               "q=u8:32x8 s=bf16:2x8",
+               FUSEC_SOURCE_DIR, FUSEC_SOURCE_DIR);
+    FC_EXPECT_TRUE(strstr(sh.out, "k0 ") && !strstr(sh.out, "k1 "));
+    EXPECT_RUN(sh, 0,
                "fusec explain -d none -e 'sum(x*y)' x=f32:4194304x1048576 y=f32:4194304x1048576");
     FC_EXPECT_CONTAINS(sh.out,
                        "unfused   2 kernels, not run: a kernel would need 8589934592 blocks");
