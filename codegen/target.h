@@ -106,6 +106,10 @@ typedef struct fc_target {
     /* How many products of a contraction of this class take as long as an instruction of a thread.
      * NULL: one. */
     uint32_t (*products)(const fc_class *cls);
+    /* Whether a product's operand of dtype t, `elements` that are computed, is better stored first
+     * than computed in the product's loads, when each meets `met` rows or columns of the other one.
+     * NULL: never. */
+    bool (*stores)(const fc_machine *m, fusec_dtype t, int64_t elements, int64_t met);
     /* Whether kernels, whose nests are plain, are one launch: then *j has their classes. `mode`:
      * licences (passes/plan.h). NULL: never. */
     fusec_status (*join)(const fc_machine *m, uint32_t mode, uint32_t align, fc_arena *arena,

@@ -286,13 +286,14 @@ static bool prologue_slots(fc_graph *g, fc_fusion *f, const fc_work *work, fc_no
 }
 
 /* The operands of a contraction, behind the views that spread them. */
-static bool cut_product(fc_graph *g, fc_fusion *f, const fc_work *work, fc_node n) {
+static bool cut_product(fc_graph *g, const fc_pass_options *o, fc_fusion *f, const fc_work *work,
+                        fc_node n) {
     for (int k = 0; k < 2; k++) {
         const fc_node p = behind_views(g, fc_at(g, n)->src[k]);
         uint64_t slots;
         if (!can_be_root(g, f, p) || fc_at(g, p)->op == FC_OP_IOTA || !work[p].loads) continue;
         if (!prologue_slots(g, f, work, p, &slots)) return false;
-        if (slots > FC_DOT_PROLOGUE) f->is_root[p] = 1;
+        if (slots > (o->store_operands ? 0 : FC_DOT_PROLOGUE)) f->is_root[p] = 1;
     }
     return true;
 }
@@ -363,7 +364,7 @@ static bool find_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_w
                            (i->op == FC_OP_VIEW && view_repeats(g, n)) || i->op == FC_OP_TAKE;
         if (again && !o->unfused) cut_replication(g, f, work, n);
         if (i->op == FC_OP_dot && i->axis_kind == FC_TREE_DOT && !o->unfused)
-            ok = cut_product(g, f, work, n);
+            ok = cut_product(g, o, f, work, n);
         ok = ok && cut_size(g, o, f, work, n) &&
              (o->unfused || find_places(g, o, f, work, places, n));
     }

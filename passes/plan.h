@@ -85,6 +85,7 @@ typedef struct fc_pass_options {
     fc_str *dump;        /* text after each pass; NULL = none */
     int64_t *pass_ns;    /* time of each pass, FC_PASS_MAX entries; NULL = not wanted */
     uint32_t max_ops;    /* operations per kernel; 0 = 512 */
+    bool store_operands; /* what a product reads is in memory, however cheap it is to compute */
     uint64_t max_rounds; /* loops with a condition that may make more are launches, which are
                             counted; 0: any number */
 } fc_pass_options;

@@ -56,6 +56,7 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
     fc_pass_options po = {.mode = o->mode,
                           .unfused = o->unfused,
                           .max_ops = o->max_ops,
+                          .store_operands = o->store_operands,
                           .dump = o->dump,
                           .max_rounds = o->max_rounds};
 #ifndef NDEBUG
@@ -68,6 +69,7 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
     p->plan_ns = (int64_t)(b.tv_sec - a.tv_sec) * 1000000000 + (b.tv_nsec - a.tv_nsec);
     if (!s) s = fc_externs_check(p, e);
     if (!s) s = make_bodies(p, o, e);
+    if (!s) s = fc_program_store_operands(p, g, o, e);
     if (s) {
         fc_program_free(p);
         return s;
@@ -89,6 +91,7 @@ void fc_program_free(fc_program *p) {
     }
     for (size_t i = 0; p->bodies && i < p->plan->bodies.len; i++) fc_program_free(p->bodies[i]);
     fc_free(p->alloc, p->bodies);
+    fc_program_free(p->stored);
     fc_outside_free(p);
     if (!p->is_body) fc_plan_free(p->plan);
     pthread_mutex_destroy(&p->lock);
@@ -481,11 +484,14 @@ fusec_status fc_program_run(fc_program *p, fc_stream stream, uint32_t nin, const
                             fc_error *e) {
     fusec_status s;
     if (fc_ready_run(p, stream, nin, in, ndims, dims, nout, out, &s, e)) return s;
+    fc_program *q = fc_program_for(p, nin, in, ndims, dims);
+    if (q != p) return fc_program_run(q, stream, nin, in, ndims, dims, nout, out, e);
     return call(p, stream, nin, in, ndims, dims, nout, out, NULL, e);
 }
 
 fusec_status fc_program_time(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
                              const fc_dim_value *dims, uint32_t nout, fc_tensor *out,
                              double *seconds, fc_error *e) {
+    p = fc_program_for(p, nin, in, ndims, dims);
     return call(p, NULL, nin, in, ndims, dims, nout, out, seconds, e);
 }

@@ -28,8 +28,10 @@ typedef struct fc_program {
     struct fc_cut *cuts;        /* idle ones (cut.h); under the lock */
     struct fc_program **bodies; /* of the loops of its plan, by number */
     bool is_body;               /* the plan belongs to that of another program */
-    uint64_t max_rounds;        /* of a loop with a condition; 0: any number */
-    bool graph;                 /* repeated calls of several kernels are one launch, on CUDA */
+    struct fc_program
+        *stored;         /* the same with operands of products in memory; NULL: there is none */
+    uint64_t max_rounds; /* of a loop with a condition; 0: any number */
+    bool graph;          /* repeated calls of several kernels are one launch, on CUDA */
     _Atomic(fc_ready *) ready[FC_READY_PLACES]; /* calls that can be repeated at once (ready.h) */
     _Atomic uint32_t nready; /* in their places or in use: never more than there are places */
     void
@@ -57,6 +59,7 @@ typedef struct fc_program_options {
     bool unfused;
     bool graph; /* replay repeated calls as one CUDA graph; the results are the same */
     uint32_t max_ops;
+    bool store_operands; /* see fc_pass_options */
     uint64_t max_rounds; /* that a loop with a condition may make; 0: any number */
     fc_str *dump;
     const char *name; /* of the program; NULL: it has none */
@@ -66,11 +69,19 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
                             fc_program **out, fc_error *e);
 void fc_program_free(fc_program *p);
 
+/* operands.c: p->stored, where some calls may want it; the program that a call with these arguments
+ * runs, p or p->stored. What numbers kernels has to ask first. */
+fusec_status fc_program_store_operands(fc_program *p, const fc_graph *g,
+                                       const fc_program_options *o, fc_error *e);
+
 /* Named symbols that no input binds (parameters of type dim): values by symbol number. */
 typedef struct fc_dim_value {
     uint32_t sym;
     int64_t value;
 } fc_dim_value;
+
+fc_program *fc_program_for(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                           const fc_dim_value *dims);
 
 /* The shapes the outputs will have for these inputs (data is not looked at). `shapes` gets rank
  * entries for each output in order; the room needed is the sum of the ranks. */
@@ -99,8 +110,8 @@ typedef struct fc_step_report {
     char cls[200];                                  /* the shape class */
     int64_t bytes_read, bytes_written, bytes_floor; /* floor: distinct bytes of its arrays */
     uint32_t ops;
-    double predicted;    /* seconds; 0: unknown, nothing to do, or part of an earlier one's launch */
-    bool compiled;       /* the code is loaded: what follows was read back from it */
+    double predicted; /* seconds; 0: unknown, nothing to do, or part of an earlier one's launch */
+    bool compiled;    /* the code is loaded: what follows was read back from it */
     fc_code_facts facts; /* all 0 where the device does not tell */
 } fc_step_report;
 

@@ -134,6 +134,7 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
                                const fc_dim_value *dims, bool dry, fc_step_report *out,
                                fc_error *e) {
     fc_bound *b;
+    p = fc_program_for(p, nin, in, ndims, dims);
     FC_TRY(fc_bound_get(p, nin, in, ndims, dims, 64, dry ? FC_NO_CODE : FC_FULL_CODE, &b, e));
     fusec_status s = FUSEC_OK;
     for (size_t i = 0; !s && i < p->plan->steps.len; i++) {
@@ -168,6 +169,7 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
 fusec_status fc_program_source(fc_program *p, uint32_t step, uint32_t nin, const fc_tensor *in,
                                uint32_t ndims, const fc_dim_value *dims, fc_str *out, fc_error *e) {
     fc_bound *b;
+    p = fc_program_for(p, nin, in, ndims, dims);
     FC_TRY(fc_bound_get(p, nin, in, ndims, dims, 64, FC_NO_CODE, &b, e));
     fusec_status s = FUSEC_OK;
     if (step >= p->plan->steps.len)

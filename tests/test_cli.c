@@ -509,6 +509,28 @@ FC_TEST(cli, explain_names_what_is_joined) {
     shell_close(&sh);
 }
 
+/* Operands that are computed: in the loads of a product of few rows, and stored before one of many;
+ * either is the plan that explain shows and whose text it gives. */
+FC_TEST(cli, explain_says_whether_operands_of_products_are_stored) {
+    OPEN(sh);
+    static const char line[] = "fusec explain -d none --arch sm_90 -e 'bf16(x) @ w' x=f32:%dx4096 "
+                               "w=bf16:4096x4096%s";
+    EXPECT_RUN(sh, 0, line, 16, "");
+    FC_EXPECT_TRUE(!strstr(sh.out, "\nk1 "));
+    EXPECT_RUN(sh, 0, line, 4096, "");
+    FC_EXPECT_CONTAINS(sh.out, "\nstored    t0: bf16[4096, 4096], 32.0 MiB, by k0\n");
+    FC_EXPECT_CONTAINS(sh.out, "\napart     k1: what costs more than a few operations");
+    EXPECT_RUN(sh, 0, line, 4096, " --emit cuda");
+    FC_EXPECT_EQ_U64(count_of(sh.out, "__global__"), 2);
+    EXPECT_RUN(sh, 0, line, 16, " --emit cuda");
+    FC_EXPECT_EQ_U64(count_of(sh.out, "__global__"), 1);
+    EXPECT_RUN(sh, 0,
+               "fusec explain -d none --arch sm_90 -e '(x*2) @ w' x=f32:4096x4096 "
+               "w=f32:4096x4096"); /* of f32 threads have the time */
+    FC_EXPECT_TRUE(!strstr(sh.out, "\nk1 "));
+    shell_close(&sh);
+}
+
 /* The kernels of a block of a network: norms, four products with what follows them, attention. */
 FC_TEST(cli, explain_counts_the_launches_of_a_transformer) {
     OPEN(sh);

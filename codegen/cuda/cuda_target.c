@@ -44,6 +44,14 @@ static uint32_t products(const fc_class *cls) {
     return fc_cuda_on_tensor_cores(cls) ? 16 : 1;
 }
 
+/* Tensor cores take operands that are in memory 2 to 3 times as fast as those that threads compute
+ * for them, except where so few rows are multiplied that memory is what they wait for. A store is
+ * one launch more. */
+static bool stores(const fc_machine *m, fusec_dtype t, int64_t elements, int64_t met) {
+    enum { FEW_ROWS = 32, FEW_ELEMENTS = 1 << 21 };
+    return fc_is_half(t) && m->sm_major >= 8 && met > FEW_ROWS && elements >= FEW_ELEMENTS;
+}
+
 const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
                                   .schedule = fc_cuda_schedule,
                                   .schedule_plain = fc_cuda_schedule_plain,
@@ -54,5 +62,6 @@ const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
                                   .quicker = fc_cuda_map_quicker,
                                   .kept = kept,
                                   .products = products,
+                                  .stores = stores,
                                   .join = join,
                                   .emit_joined = emit_joined};

@@ -306,13 +306,17 @@ int fusec_output_rank(const fusec_program *p, int i) {
 }
 
 int fusec_kernel_count(const fusec_program *p) {
-    return p ? (int)p->p->plan->steps.len : 0;
+    if (!p) return 0;
+    const fc_plan *most = p->p->stored ? p->p->stored->plan : p->p->plan;
+    return (int)most->steps.len;
 }
 
 uint64_t fusec_compile_count(const fusec_program *p) {
-    if (!p) return 0;
-    pthread_mutex_lock(&p->p->lock);
-    uint64_t n = p->p->compiles;
-    pthread_mutex_unlock(&p->p->lock);
+    uint64_t n = 0;
+    for (fc_program *x = p ? p->p : NULL; x; x = x->stored) {
+        pthread_mutex_lock(&x->lock);
+        n += x->compiles;
+        pthread_mutex_unlock(&x->lock);
+    }
     return n;
 }

@@ -37,7 +37,9 @@ static fusec_status write_all(fc_job *s, const char *stem, unsigned levels, fc_e
     fusec_status st = fc_emitter_open(&m, s, o->text[FC_FLAG_ARCH], e);
     for (int l = 0; !st && l < FC_LEVEL_COUNT; l++) {
         if (!(levels >> l & 1)) continue;
-        uint32_t n = one_file >> l & 1 ? 1 : fc_emit_steps(&m);
+        uint32_t n = 0;
+        st = fc_emit_steps(&m, (fc_emit_level)l, &n, e);
+        if (one_file >> l & 1) n = 1;
         for (uint32_t i = 0; !st && i < n; i++)
             st = write_one(&m, o->text[FC_FLAG_OUTPUT], stem, (fc_emit_level)l, i, e);
     }

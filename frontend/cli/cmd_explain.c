@@ -11,7 +11,8 @@ static fusec_status emit_levels(fc_job *s, unsigned levels, fc_error *e) {
     fusec_status st = fc_emitter_open(&m, s, s->cli->o.text[FC_FLAG_ARCH], e);
     for (int l = 0; !st && l < FC_LEVEL_COUNT; l++) {
         if (!(levels >> l & 1)) continue;
-        uint32_t n = l < FC_LEVEL_IR ? 1 : fc_emit_steps(&m);
+        uint32_t n = 0;
+        st = fc_emit_steps(&m, (fc_emit_level)l, &n, e);
         for (uint32_t i = 0; !st && i < n; i++) {
             if (out->len) fc_str_char(out, '\n');
             st = fc_emit(&m, (fc_emit_level)l, i, out, e);

@@ -131,10 +131,6 @@ void fc_emitter_close(fc_emitter *m) {
     fc_str_free(&m->note);
 }
 
-uint32_t fc_emit_steps(const fc_emitter *m) {
-    return (uint32_t)m->plan->steps.len;
-}
-
 /* ---- programs for the two targets ------------------------------------------------------------ */
 
 static fusec_status need_cuda(fc_emitter *m, fc_error *e) {
@@ -150,6 +146,23 @@ static fusec_status need_llvm(fc_emitter *m, fc_error *e) {
     unsigned features;
     if (m->cpu) (void)fc_cpu_level(m->cpu, &d->machine.vector_bytes, &features);
     return fc_job_program(m->s, d, false, &m->llvm, e);
+}
+
+static bool is_of_gpu(fc_emit_level level) {
+    return level == FC_LEVEL_CUDA || level == FC_LEVEL_PTX || level == FC_LEVEL_CUBIN;
+}
+
+/* What a GPU runs for these sizes may be another plan than that of the other levels. */
+static const fc_plan *plan_of(const fc_emitter *m, fc_emit_level level) {
+    const fc_job *s = m->s;
+    if (!is_of_gpu(level) || !m->cuda) return m->plan;
+    return fc_program_for(m->cuda->p, s->nin, s->in, s->ndims, s->dims)->plan;
+}
+
+fusec_status fc_emit_steps(fc_emitter *m, fc_emit_level level, uint32_t *out, fc_error *e) {
+    if (is_of_gpu(level)) FC_TRY(need_cuda(m, e));
+    *out = level < FC_LEVEL_IR ? 1 : (uint32_t)plan_of(m, level)->steps.len;
+    return FUSEC_OK;
 }
 
 fusec_status fc_emit_source(fc_job *s, fusec_program *p, uint32_t step, fc_str *out, fc_error *e) {
@@ -205,7 +218,8 @@ static void heading(const fc_emitter *m, fc_emit_level level, uint32_t step, fc_
     if ((level == FC_LEVEL_LLVM || level == FC_LEVEL_ASM) && m->cpu)
         fc_str_printf(out, " for %s", m->cpu);
     fc_str_char(out, '\n');
-    if (level >= FC_LEVEL_IR) fc_str_printf(out, "%s makes %s\n", c, m->plan->steps.at[step]->what);
+    if (level >= FC_LEVEL_IR)
+        fc_str_printf(out, "%s makes %s\n", c, plan_of(m, level)->steps.at[step]->what);
     if (level >= FC_LEVEL_CUDA && m->note.len)
         fc_str_printf(out, "%s the shape class is that of %s; sizes are arguments of the kernel\n",
                       c, m->note.data);

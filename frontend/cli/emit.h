@@ -46,7 +46,8 @@ void fc_emitter_close(fc_emitter *m);
 /* The text of a level, of kernel `step` where there is one for each. Headed by a comment, except a
  * cubin. */
 fusec_status fc_emit(fc_emitter *m, fc_emit_level level, uint32_t step, fc_str *out, fc_error *e);
-uint32_t fc_emit_steps(const fc_emitter *m);
+/* How many texts a level has. */
+fusec_status fc_emit_steps(fc_emitter *m, fc_emit_level level, uint32_t *out, fc_error *e);
 /* "softmax_k0" */
 void fc_emit_kernel_name(const fc_job *s, uint32_t step, fc_str *out);
 

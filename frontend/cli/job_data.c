@@ -109,6 +109,7 @@ static fusec_status no_room(const fc_job *s, fc_error *e) {
 static fusec_status check_room(fc_job *s, fc_program *p, fc_error *e) {
     uint64_t have, total;
     fc_bound *b;
+    p = fc_program_for(p, s->nin, s->in, s->ndims, s->dims);
     FC_TRY(fc_bound_get(p, s->nin, s->in, s->ndims, s->dims, 64, FC_NO_CODE, &b, e));
     s->scratch = b->scratch;
     s->device = p->device;

@@ -148,12 +148,13 @@ static bool shapes(point *x, fc_error *e) {
 static fusec_status make_here(point *x, fc_error *e) {
     static const uint32_t aligns[] = {64, 32, 16, 8, 4, 1, 1};
     if (!shapes(x, e)) return e->code;
+    const uint32_t nin = (uint32_t)x->s->graph.inputs.len;
+    fc_program *p = fc_program_for(x->p, nin, x->in, x->ndims, x->dims);
     for (size_t i = 0; i < FC_COUNT(aligns) - x->any; i++) {
         fc_bound *b = NULL;
         fc_layouts l = {.align = aligns[i], .plain = i == FC_COUNT(aligns) - 1};
-        FC_TRY(fc_bound_get_for(x->p, (uint32_t)x->s->graph.inputs.len, x->in, x->ndims, x->dims,
-                                &l, FC_FULL_CODE, &b, e));
-        fc_bound_release(x->p, b);
+        FC_TRY(fc_bound_get_for(p, nin, x->in, x->ndims, x->dims, &l, FC_FULL_CODE, &b, e));
+        fc_bound_release(p, b);
     }
     x->any = true;
     return FUSEC_OK;

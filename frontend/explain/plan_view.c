@@ -76,6 +76,7 @@ static fusec_status take_sizes(fc_plan_view *v, fc_error *e) {
 fusec_status fc_plan_view_make(const fc_plan_query *s, fc_program *p, bool load, fc_plan_view *out,
                                fc_error *e) {
     fc_plan_view *v = out;
+    if (s->sized) p = fc_program_for(p, s->nin, s->in, s->ndims, s->dims);
     *v = (fc_plan_view){.s = s, .p = p, .count = (uint32_t)p->plan->steps.len};
     v->kernels = fc_arena_alloc(s->arena, (v->count + 1) * sizeof *v->kernels);
     fc_step_report *r = fc_arena_alloc(s->arena, (v->count + 1) * sizeof *r);

@@ -733,7 +733,9 @@ FUSEC_API const char *fusec_input_name(const fusec_program *p, int i);
 FUSEC_API const char *fusec_output_name(const fusec_program *p, int i);
 FUSEC_API fusec_dtype fusec_output_dtype(const fusec_program *p, int i);
 FUSEC_API int fusec_output_rank(const fusec_program *p, int i);
-FUSEC_API int fusec_kernel_count(const fusec_program *p); /* launches of one call */
+/* Launches of one call; the most, where large calls store operands of products that small ones
+ * compute in the product's loads. */
+FUSEC_API int fusec_kernel_count(const fusec_program *p);
 /* Kernels compiled for it so far: once per shape class, whatever the sizes. */
 FUSEC_API uint64_t fusec_compile_count(const fusec_program *p);
 
