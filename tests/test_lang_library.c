@@ -64,6 +64,13 @@ FC_TEST(lang_library, a_last_binding_is_the_result) {
     same_graph("u, v = divmod(x, 2.0)", "u, v = divmod(x, 2.0); u, v", "x: f32[5]");
 }
 
+/* The dtype of a product is no value, with or without its label. */
+FC_TEST(lang_library, products_take_a_dtype) {
+    same_graph("dot(x, y, f32)", "dot(x, y, dtype=f32)", "x: bf16[5, 7], y: bf16[7, 3]");
+    same_graph("matmul(x, y, f32) + 1", "matmul(x, y, dtype=f32) + 1",
+               "x: f16[5, 7], y: f16[7, 3]");
+}
+
 FC_TEST(lang_library, values_may_have_the_names) {
     same_graph("softmax = x*2; softmax + 1", "s = x*2; s + 1", "x: f32[5]");
 }

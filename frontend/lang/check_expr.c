@@ -26,6 +26,13 @@ static void mark_index_reduction(fc_call *f, const fc_expr *callee) {
         f->roles[s->id - f->root->first] = FC_R_SKIP;
 }
 
+/* Which argument of a call is a dtype when it has no label: its number, from 0. */
+static uint32_t dtype_position(const char *name) {
+    return strcmp(name, "bitcast") == 0                              ? 1
+           : strcmp(name, "dot") == 0 || strcmp(name, "matmul") == 0 ? 2
+                                                                     : UINT32_MAX;
+}
+
 static void mark_call(fc_checker *c, fc_call *f, const fc_expr *e) {
     const fc_expr *callee = e->callee;
     if (callee->kind != FC_EX_NAME) {
@@ -48,7 +55,7 @@ static void mark_call(fc_checker *c, fc_call *f, const fc_expr *e) {
     for (const fc_expr *a = e->list; a; a = a->next, n++) {
         if (a->label && strcmp(a->label->text, "dtype") == 0) skip(f, a);
         if (fc_c_names_definition(callee->text, a, n)) skip(f, a);
-        if (!a->label && n == 1 && strcmp(callee->text, "bitcast") == 0) skip(f, a);
+        if (!a->label && n == dtype_position(callee->text)) skip(f, a);
         if (a->label && strcmp(a->label->text, "axis") == 0 && a->kind == FC_EX_NAME)
             f->roles[a->id - f->root->first] = FC_R_AXIS;
     }

@@ -57,10 +57,14 @@ void fc_fmt_mark_dtypes(fc_ast *ast) {
         if (e->callee->kind == FC_EX_NAME && !e->callee->parens &&
             (long_name(e->callee->text, e->callee->len) & ~defined))
             mark(ast, e->callee->at.begin);
-        bool bitcast = is_name(e->callee, "bitcast");
-        for (const fc_expr *a = e->list; a; a = a->next) {
-            bool dtype_arg = (a->label && strcmp(a->label->text, "dtype") == 0) ||
-                             (bitcast && a == e->list->next && !a->label);
+        const uint32_t at = is_name(e->callee, "bitcast") ? 1
+                            : is_name(e->callee, "dot") || is_name(e->callee, "matmul")
+                                ? 2
+                                : UINT32_MAX;
+        uint32_t k = 0;
+        for (const fc_expr *a = e->list; a; a = a->next, k++) {
+            bool dtype_arg =
+                (a->label && strcmp(a->label->text, "dtype") == 0) || (k == at && !a->label);
             if (dtype_arg && a->kind == FC_EX_NAME) mark(ast, a->at.begin);
         }
     }
