@@ -20,7 +20,8 @@ typedef struct fc_block_read {
 /* Of an instruction of the kernel's code. */
 bool fc_find_block_read(const fc_kernel *k, fc_val v, fc_block_read *out);
 
-/* Whether an instruction is the index of the reduced axis and nothing else. */
+/* Whether an instruction is the index of the reduced axis and nothing else: it begins at 0, as a
+ * product's indices have what is added to them in instructions (passes/lower_index.c). */
 bool fc_is_depth(const fc_kernel *k, fc_val v);
 
 #endif

@@ -116,7 +116,8 @@ static fc_val load(fc_lowering *l, fc_node n, fc_list shape, fc_list map, unsign
 static fc_val index_value(fc_lowering *l, fc_node n, fc_list map) {
     const fc_list index = fc_map_index(l->g, map, (uint32_t)fc_at(l->g, n)->attr);
     fc_map m, room[FC_MAX_AXES];
-    if (!fc_map_is_affine(l->g, map, fc_rank(l->g, n))) return fc_lower_index(l, index);
+    if (!fc_map_is_affine(l->g, map, fc_rank(l->g, n)) || l->k->schedule == FC_SCHED_DOT)
+        return fc_lower_index(l, index);
     fc_lower_affine(l, index, &m, room);
     return fc_kernel_load(l->k, fc_kernel_access(l->k, FC_NO_BUFFER, 1, NULL, &m));
 }

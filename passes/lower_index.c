@@ -169,6 +169,10 @@ fc_val fc_lower_index(fc_lowering *l, fc_list index) {
     fc_map map, room[FC_MAX_AXES];
     begin_parts(l, &p);
     if (!split(l, index, 1, &p)) return l->oom = true, FC_NOVAL;
+    if (l->k->schedule == FC_SCHED_DOT) { /* an index of a product is seen to be one (blocks.h) */
+        if (!fc_dim_is(&l->g->dims, p.start, 0)) p.rest = plus(l, p.rest, size_of(l, p.start));
+        p.start = fc_dim_const(&l->g->dims, 0);
+    }
     map_of(l, &p, &map, room);
     fc_val v = fc_kernel_load(l->k, fc_kernel_access(l->k, FC_NO_BUFFER, 1, NULL, &map));
     if (p.fixed) v = plus(l, v, fc_val_i64(&l->k->code, p.fixed));

@@ -37,6 +37,7 @@
  *
  * FC_PB_SPANS has the columns of a block and, in its upper half, the number of spans; FC_PB_SPAN
  * the rows of a block, from bit 32 on the number of slots, from bit 48 on j. */
+#include "codegen/blocks.h"
 #include "codegen/llvm/llvm_dot.h"
 #include "ir/plant.h"
 
@@ -101,9 +102,61 @@ static void copy(fc_ll_dot *d, unsigned operand, const char *from, const char *t
         fc_ll_vectors(d->f, from, to, 1, body, d);
 }
 
+/* ---- what is one for a block of k -------------------------------------------------------------
+ *
+ * Where the right operand goes through tiles, a tile has as many elements of k as lanes: if a block
+ * has a multiple of that, what it has one of is read once for the tile, and stands on the stack. */
+
+static bool is_held(const fc_ll_dot *d, fc_val v) {
+    fc_block_read b;
+    const fc_val at = d->f->map[v];
+    return at != FC_NOVAL && d->need[1][at] && !d->f->uniform[at] &&
+           fc_find_block_read(d->f->k, v, &b) && b.of % d->f->V == 0;
+}
+
+static void hold(fc_ll *f, void *user) {
+    const fc_ll_dot *d = user;
+    uint8_t *need = fc_ll_alloc(f, f->code.ins.len);
+    fc_ll_forget(f);
+    for (fc_val v = 0; v < f->k->code.ins.len; v++)
+        if (is_held(d, v)) fc_kernel_slice(&f->code, &f->map[v], 1, need);
+    fc_ll_emit_rows(f, need);
+    fc_ll_emit_points(f, need);
+    for (fc_val v = 0; v < f->k->code.ins.len; v++) {
+        if (!is_held(d, v)) continue;
+        const fusec_dtype t = (fusec_dtype)f->k->code.ins.at[v].dtype;
+        fc_ll_spill(f, t, f->V, d->held[f->map[v]], "0", fc_ll_value(f, v, f->V));
+    }
+}
+
+/* Of the vector from `x` to `to`, and the block of element `k` of the chunk. */
+static void hold_blocks(fc_ll_dot *d, const char *k, const char *x, const char *to) {
+    fc_ll *f = d->f;
+    bool any = false;
+    d->held = fc_ll_names(f, (unsigned)f->code.ins.len);
+    for (fc_val v = 0; v < f->k->code.ins.len; v++) {
+        if (!is_held(d, v)) continue;
+        const fusec_dtype t = (fusec_dtype)f->k->code.ins.at[v].dtype;
+        d->held[f->map[v]] = fc_ll_head(f, "alloca [%u x %s], align 64", f->V, fc_ll_type(f, t, 1));
+        any = true;
+    }
+    if (!any) return;
+    f->element = fc_ll_dot_plus(f, d->b->k.lo, k);
+    fc_ll_vectors_in_one(f, x, to, NULL, hold, d);
+    f->element = NULL;
+}
+
+static void take_held(const fc_ll_dot *d) {
+    fc_ll *f = d->f;
+    for (fc_val v = 0; d->held && v < f->code.ins.len; v++)
+        if (d->held[v])
+            f->v[v] = fc_ll_fill(f, (fusec_dtype)f->code.ins.at[v].dtype, f->V, d->held[v], "0");
+}
+
 static void copy_right(fc_ll *f, void *user) {
     const fc_ll_dot *d = user;
     fc_ll_forget(f);
+    take_held(d);
     fc_ll_emit_rows(f, d->need[1]);
     fc_ll_emit_points(f, d->need[1]);
     const char *v = fc_ll_value(f, d->value[1], f->V);
@@ -237,6 +290,7 @@ static void by_tiles(fc_ll_dot *d, bool left) {
     d->idx[d->m_axis] = "0";
     fc_ll_set_base(f, d->idx, d->n_axis);
     fill_tiles(d, x, fc_ll_dot_minus(f, x1, x), first, n, left);
+    if (!left) hold_blocks(d, i, x, to);
     const char *row = fc_ll_for(f, &within, i, end);
     const char *m = left ? fc_ll_min(f, fc_ll_dot_plus(f, d->b->rows.lo, row), last)
                          : fc_ll_dot_plus(f, d->b->k.lo, row);
@@ -249,6 +303,7 @@ static void by_tiles(fc_ll_dot *d, bool left) {
     fc_ll_for_end(f, &rows, V);
     fc_ll_for_end(f, &columns, V);
     f->tile = NULL;
+    d->held = NULL;
 }
 
 static void make_right(fc_ll_dot *d) {

@@ -24,6 +24,7 @@ typedef struct fc_ll_dot {
     const char *left, *right, *counter, *tile;
     const char *row, *kn; /* i64: first element of the row of a panel that is filled; elements */
     bool turned[2];       /* some load of the operand lies across its vectors */
+    const char **held;    /* [ins] where what is one for a block of k is; NULL: nowhere */
 } fc_ll_dot;
 
 /* What the function of a tile is given, besides `n` elements of k. Columns of the registers of a
@@ -38,8 +39,9 @@ typedef struct fc_ll_dot {
     X(i64, load2)                                                                                  \
     X(i64, load3)                                                                                  \
     X(i64, mask)                                                                                   \
-    X(ptr, levels)                                           /* full levels, the counter */        \
-        X(ptr, to) X(i64, step) X(i64, rows) X(i64, columns) /* what is there of the tile */       \
+    X(ptr, levels) /* full levels, the counter */                                                  \
+    X(ptr, to)                                                                                     \
+    X(i64, step) X(i64, rows) X(i64, columns) /* what is there of the tile */                      \
         X(i64, store1) X(i64, store2) X(i64, store3) X(i64, ahead_a)                               \
             X(i64, ahead_b) /* bytes to what is asked for */
 

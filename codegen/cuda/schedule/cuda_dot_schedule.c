@@ -89,7 +89,7 @@ static bool is_read_at_once(const fc_kernel *k, const fc_nest *n, fc_val v, unsi
                             uint32_t align) {
     enum { TOGETHER = 2 * FC_CUDA_EIGHT };
     fc_block_read b;
-    if (n->nr != 1 || !fc_find_block_read(k, v, &b) || n->offset[b.depth]) return false;
+    if (n->nr != 1 || !fc_find_block_read(k, v, &b)) return false;
     const int64_t *stride = n->stride + (size_t)b.place * (n->np + 1);
     if (axis == n->np && b.of < FC_CUDA_EIGHT) /* a few neighbours have one together */
         return TOGETHER % b.of == 0 && b.by == FC_NOVAL &&
