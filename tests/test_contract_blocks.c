@@ -225,40 +225,44 @@ static const sample samples[] = {
     {ODD, 15, 19, 0},
 };
 
-static void judge(const fc_how *how, const sample *s) {
-    fc_graph g;
+static void judge_graph(const fc_how *how, const fc_graph *g, const int64_t *syms) {
     fc_oracle of, o;
     fc_arrays in, out = {0};
     fc_error e = {0};
     fc_rng r = {77};
-    int64_t syms[16] = {0};
     const void *data[8];
-    if (!compile(&g, s->text)) return;
-    for (uint32_t i = 0; i < g.dims.syms.len; i++) {
-        const char *name = g.dims.syms.at[i].name;
-        syms[i] = !name ? 1 : *name == 'm' ? s->m : *name == 'n' ? s->n : s->g;
-    }
-    fc_oracle_sizes(&of, &g, syms);
-    fc_arrays_for(&in, &g, &of, false);
+    fc_oracle_sizes(&of, g, syms);
+    fc_arrays_for(&in, g, &of, false);
     for (uint32_t i = 0; i < in.n; i++) {
         for (int64_t k = 0; k < fc_array_count(&in.t[i]); k++)
             fc_oracle_store(in.t[i].dtype, in.t[i].data, k,
                             fc_random_value(in.t[i].dtype, &r, true));
         data[i] = in.t[i].data;
     }
-    fc_oracle_run(&o, &g, syms, data);
-    const fusec_status status = fc_rig_run(how, &g, syms, &in, &out, &e);
+    fc_oracle_run(&o, g, syms, data);
+    const fusec_status status = fc_rig_run(how, g, syms, &in, &out, &e);
     fc_str why;
     fc_str_init(&why, &fc_libc_alloc);
     if (status)
         FC_FAIL("[%s] %s", fc_status_slug(status), e.message);
-    else if (fc_judge(&g, &o, &out, &why))
+    else if (fc_judge(g, &o, &out, &why))
         FC_FAIL("%s", why.data);
     fc_str_free(&why);
     fc_arrays_free(&in);
     fc_arrays_free(&out);
     fc_oracle_free(&o);
     fc_oracle_free(&of);
+}
+
+static void judge(const fc_how *how, const sample *s) {
+    fc_graph g;
+    int64_t syms[16] = {0};
+    if (!compile(&g, s->text)) return;
+    for (uint32_t i = 0; i < g.dims.syms.len; i++) {
+        const char *name = g.dims.syms.at[i].name;
+        syms[i] = !name ? 1 : *name == 'm' ? s->m : *name == 'n' ? s->n : s->g;
+    }
+    judge_graph(how, &g, syms);
     fc_graph_free(&g);
 }
 
@@ -271,6 +275,81 @@ FC_TEST(contract_blocks, bits_of_every_device) {
             if (how.ctx) judge(&how, &samples[i]);
             FC_UNTRACE();
         }
+}
+
+/* ---- random ones ----------------------------------------------------------------------------- */
+
+enum { RANDOM_PRODUCTS = 150, INNER = 24, COLUMNS = 10, MOST_AXES = 5 };
+
+/* Axes of `total` elements. */
+static uint32_t split(fc_rng *r, int64_t total, int64_t shape[MOST_AXES]) {
+    uint32_t n = 0;
+    while (n + 1 < MOST_AXES && fc_below(r, 4)) {
+        int64_t by = 1 + (int64_t)fc_below(r, 8);
+        while (total % by) by--;
+        shape[n++] = by;
+        total /= by;
+    }
+    shape[n++] = total;
+    return n;
+}
+
+static fc_node shaped(fc_graph *g, fc_node a, uint32_t rank, const int64_t *shape) {
+    fc_dim dims[MOST_AXES];
+    for (uint32_t i = 0; i < rank; i++) dims[i] = fc_dim_const(&g->dims, shape[i]);
+    return a == FC_NONODE ? fc_build_input(g, "w", FUSEC_I16, rank, dims)
+                          : fc_build_reshape(g, a, rank, dims);
+}
+
+/* An array that has some of the axes. */
+static fc_node spread(fc_graph *g, fc_rng *r, const char *name, uint32_t rank,
+                      const int64_t *shape) {
+    fc_dim dims[MOST_AXES];
+    for (uint32_t i = 0; i < rank; i++)
+        dims[i] = fc_dim_const(&g->dims, fc_below(r, 2) ? shape[i] : 1);
+    return fc_build_input(g, name, FUSEC_I16, rank, dims);
+}
+
+/* An operand that goes through several shapes, with an array spread over each; also turned. */
+static void random_product(fc_graph *g, fc_rng *r) {
+    static const char *const names[] = {"a", "b", "c"};
+    const bool turned = fc_below(r, 2);
+    int64_t shape[MOST_AXES];
+    fc_graph_init(g, &fc_libc_alloc, NULL);
+    fc_node w = FC_NONODE;
+    const uint64_t steps = 1 + fc_below(r, 3);
+    for (uint64_t i = 0; i < steps; i++) {
+        const uint32_t rank = split(r, INNER * COLUMNS, shape);
+        w = shaped(g, w, rank, shape);
+        w = fc_build_op(g, i % 2 ? FC_OP_sub : FC_OP_add, w, spread(g, r, names[i], rank, shape),
+                        FC_NONODE);
+    }
+    w = shaped(g, w, 2, turned ? (int64_t[]){COLUMNS, INNER} : (int64_t[]){INNER, COLUMNS});
+    if (turned) w = fc_build_permute(g, w, (const int64_t[]){1, 0});
+    const fc_dim rows[] = {fc_dim_const(&g->dims, 3), fc_dim_const(&g->dims, INNER)};
+    const fc_node x = fc_build_input(g, "x", FUSEC_I16, 2, rows);
+    fc_build_output(g, "out", fc_build_matmul(g, x, w));
+}
+
+FC_TEST(contract_blocks, random_shapes_of_operands) {
+    fc_rng r = {5};
+    size_t one = 0;
+    for (int i = 0; i < RANDOM_PRODUCTS; i++) {
+        fc_graph g;
+        fc_plan *p = NULL;
+        fc_error e = {0};
+        const fc_pass_options o = {.verify = true};
+        random_product(&g, &r);
+        fc_how how = {.ctx = fc_rig(i % 3 ? "interp" : "cpu", 1, &how.device)};
+        FC_TRACE("product %d", i);
+        if (how.ctx && fc_test_takes(2)) judge_graph(&how, &g, (const int64_t[1]){0});
+        FC_EXPECT_OK(fc_plan_build(&g, &o, &p, &e), &e);
+        one += p && p->steps.len == 1;
+        fc_plan_free(p);
+        FC_UNTRACE();
+        fc_graph_free(&g);
+    }
+    FC_EXPECT_EQ_U64(one, RANDOM_PRODUCTS);
 }
 
 /* Texts for tensor cores and for chains, on the host's fibers: groups along k and along columns,
