@@ -203,6 +203,23 @@ typedef struct sample {
     "export def f(x: " t "[m, 96], q: u8[n, 48], s: " t "[n, 3]) {\n"                              \
     "    y[i, j] = sum[k](x[i, k] * (" t "(q[j, k//2] >> 4*(k%2) & 15) * s[j, k//32]))\n"          \
     "    return y\n}\n"
+/* Blocks of k and of columns; of columns alone; and two columns in a byte. */
+#define SQUARES(t)                                                                                 \
+    "export def f(x: " t "[m, 96], q: i8[96, n], s: " t "[3, g]) {\n"                              \
+    "    y[i, j] = sum[k](x[i, k] * (" t "(q[k, j]) * s[k//32, j//16]))\n    return y\n}\n"
+#define SQUARES_TURNED(t)                                                                          \
+    "export def f(x: " t "[m, 96], q: i8[n, 96], s: " t "[g, 3]) {\n"                              \
+    "    y[i, j] = sum[k](x[i, k] * (" t "(q[j, k]) * s[j//16, k//32]))\n    return y\n}\n"
+#define ACROSS(t)                                                                                  \
+    "export def f(x: " t "[m, 80], q: i8[80, n], s: " t "[80, g]) {\n"                             \
+    "    y[i, j] = sum[k](x[i, k] * (" t "(q[k, j]) * s[k, j//16]))\n    return y\n}\n"
+#define ACROSS_TURNED(t)                                                                           \
+    "export def f(x: " t "[m, 96], q: i8[n, 96], s: " t "[g, 96]) {\n"                             \
+    "    y[i, j] = sum[k](x[i, k] * (" t "(q[j, k]) * s[j//16, k]))\n    return y\n}\n"
+#define PACKED_ACROSS(t)                                                                           \
+    "export def f(x: " t "[m, 96], q: u8[96, g], s: " t "[3, n]) {\n"                              \
+    "    y[i, j] = sum[k](x[i, k] * (" t "(q[k, j//2] >> 4*(j%2) & 15) * s[k//32, j]))\n"          \
+    "    return y\n}\n"
 /* Of two reshapes one splits what the other does not; a scale of each place in a block. */
 #define ODD                                                                                        \
     "export def f(x: f32[m, 60], q: i8[15, 4, n], s: f32[10, n], p: f32[6, n]) {\n"                \
@@ -222,6 +239,11 @@ static const sample samples[] = {
     {SHORT("f32"), 9, 35, 0},
     {PACKED("f32"), 6, 34, 0},
     {PACKED_TURNED("f32"), 6, 34, 0},
+    {SQUARES("f32"), 6, 34, 3},
+    {SQUARES_TURNED("f64"), 17, 40, 3},
+    {ACROSS("f32"), 5, 35, 3},
+    {ACROSS_TURNED("f32"), 5, 35, 3},
+    {PACKED_ACROSS("f32"), 5, 35, 18},
     {ODD, 15, 19, 0},
 };
 
@@ -369,6 +391,16 @@ static const sample gpu_samples[] = {
     {PACKED("bf16"), 16, 64, 0},
     {PACKED("f16"), 40, 80, 0},
     {PACKED_TURNED("bf16"), 7, 40, 0},
+    {SQUARES("bf16"), 8, 48, 3},
+    {SQUARES("bf16"), 70, 48, 3},
+    {SQUARES_TURNED("bf16"), 9, 40, 3},
+    {SQUARES_TURNED("f16"), 130, 40, 3},
+    {ACROSS("bf16"), 9, 48, 3},
+    {ACROSS("bf16"), 40, 48, 3},
+    {ACROSS_TURNED("bf16"), 9, 40, 3},
+    {ACROSS_TURNED("bf16"), 40, 40, 3},
+    {PACKED_ACROSS("bf16"), 9, 64, 32},
+    {PACKED_ACROSS("bf16"), 40, 64, 32},
     {PACKED_TURNED("bf16"), 140, 40, 0},
     {RIGHT("f32", "i8", "32", "32*g"), 33, 66, 9},
     {TURNED("f32", "i8", "32", "32*g"), 20, 35, 3},

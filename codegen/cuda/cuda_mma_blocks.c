@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_mma_blocks.c - what of an operand made on tensor cores is one for a block of k: scales and
- * zero points (codegen/blocks.h).
+/* cuda_mma_blocks.c - what of an operand made on tensor cores is one for a block of it: scales and
+ * zero points, or several numbers in a byte (codegen/blocks.h).
  *
- * In: an operand whose groups of neighbours lie along k, inside of a block, or along its rows
- * (columns). Out: text. A group reads such an array once: one element, or neighbours of a row of
- * it. That is under way before what the group comes from is waited for: held* of each group that a
- * thread has in a step. */
+ * In: an operand whose groups of neighbours lie along k or along its rows (columns). Out: text. A
+ * group reads such an array once: one element, or neighbours of a row of it. That is under way
+ * before what the group comes from is waited for: held* of each group that a thread has in a step.
+ */
 #include <stdio.h>
 
 #include "codegen/blocks.h"
@@ -31,16 +31,27 @@ static bool next_block(const fc_dot *d, fc_val *at, block *out) {
     return false;
 }
 
+static bool moves(const fc_dot *d, uint32_t a, unsigned axis) {
+    return axis < d->g->axes && fc_class_move(d->g->cls, a, axis) != FC_MOVE_ZERO;
+}
+
+/* What g->block says of a read. */
+static uint8_t block_of(const fc_dot *d, const fc_dot_side *x, const fc_block_read *of) {
+    const unsigned axis = x->by_k ? d->g->np : x->axis;
+    if (moves(d, of->place, axis)) return FC_CUDA_BLOCK_ONE + 1;
+    for (unsigned i = 0; i < of->n; i++)
+        if (moves(d, of->part[i].index, axis) && of->part[i].of < FC_CUDA_EIGHT)
+            return (uint8_t)(FC_CUDA_BLOCK_ONE + of->part[i].of);
+    return FC_CUDA_BLOCK_ONE;
+}
+
 void fc_made_slice(const fc_dot *d, const fc_dot_side *x, fc_val root) {
     fc_cuda_gen *g = d->g;
     fc_block_read of;
     memset(g->block, 0, g->code.ins.len);
-    for (fc_val v = 0; v < g->k->code.ins.len; v++) {
-        if (g->map[v] == FC_NOVAL || !fc_find_block_read(g->k, v, &of)) continue;
-        const bool each = !x->by_k && fc_class_move(g->cls, of.place, x->axis) != FC_MOVE_ZERO,
-                   some = x->by_k && of.of < FC_CUDA_EIGHT;
-        g->block[g->map[v]] = (uint8_t)(FC_CUDA_BLOCK_ONE + (each ? 1 : some ? of.of : 0));
-    }
+    for (fc_val v = 0; v < g->k->code.ins.len; v++)
+        if (g->map[v] != FC_NOVAL && fc_find_block_read(g->k, v, &of))
+            g->block[g->map[v]] = block_of(d, x, &of);
     memset(g->need, 0, g->code.ins.len);
     memset(g->used, 0, g->k->accesses.len);
     g->need[root] = 1;
@@ -72,10 +83,26 @@ bool fc_blocks_any(const fc_dot *d) {
 }
 
 /* Turns of a thread whose lines are of one block, whichever turn is the first of them. */
-static unsigned of_block(const fc_dot_side *x, const block *b, const fc_blocks_turn *turn) {
+static unsigned of_block(const fc_dot *d, const fc_dot_side *x, const block *b,
+                         const fc_blocks_turn *turn) {
     unsigned n = 1;
-    while (!x->by_k && turn->turns % (2 * n) == 0 && b->of.of % (2 * n * turn->down) == 0) n *= 2;
+    if (x->by_k || moves(d, b->of.place, d->g->np)) return 1;
+    for (; turn->turns % (2 * n) == 0; n *= 2)
+        for (unsigned i = 0; i < b->of.n; i++)
+            if (moves(d, b->of.part[i].index, d->g->np) && b->of.part[i].of % (2 * n * turn->down))
+                return n;
     return n;
+}
+
+/* Whether access `a` is an index that k does not move and the text of the slice has. */
+static bool is_held_index(const fc_dot *d, uint32_t a) {
+    fc_val at = 0;
+    block b;
+    if (moves(d, a, d->g->np)) return false;
+    while (next_block(d, &at, &b))
+        for (unsigned i = 0; i < b.of.n; i++)
+            if (b.of.part[i].index == a) return true;
+    return d->g->used[a] & FC_CUDA_INDEXES;
 }
 
 static bool uses_depth(const fc_dot *d) {
@@ -104,9 +131,12 @@ void fc_blocks_declare(const fc_dot *d, const fc_dot_side *x) {
     block b;
     while (next_block(d, &at, &b))
         fc_cuda_line(t, "const %s *%s_r%u;", fc_dtypes[b.t].cuda, x->name, (unsigned)b.value);
+    for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
+        if (is_held_index(d, a)) fc_cuda_line(t, "ix %s_p%u;", x->name, (unsigned)a);
     if (uses_depth(d))
-        fc_cuda_line(t, "ix %s_k = %s(ix)%s_%s; const ix %s_stop = %s%s;", x->name, fc_dot_first(d),
-                     x->name, x->by_k ? "in" : "line", x->name, fc_dot_first(d), fc_dot_many(d));
+        fc_cuda_line(t, "const ix %s_k0 = %s(ix)%s_%s, %s_stop = %s%s; ix %s_k = %s_k0;", x->name,
+                     fc_dot_first(d), x->name, x->by_k ? "in" : "line", x->name, fc_dot_first(d),
+                     fc_dot_many(d), x->name, x->name);
 }
 
 void fc_blocks_begin(const fc_dot *d, const fc_dot_side *x) {
@@ -115,6 +145,9 @@ void fc_blocks_begin(const fc_dot *d, const fc_dot_side *x) {
     while (next_block(d, &at, &b))
         fc_cuda_line(&d->g->t, "%s_r%u = a%u + b%u;", x->name, (unsigned)b.value,
                      (unsigned)b.of.arg, (unsigned)b.of.place);
+    for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
+        if (is_held_index(d, a))
+            fc_cuda_line(&d->g->t, "%s_p%u = (ix)b%u;", x->name, (unsigned)a, (unsigned)a);
 }
 
 void fc_blocks_hold(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn) {
@@ -124,7 +157,7 @@ void fc_blocks_hold(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn 
     while (next_block(d, &at, &b)) {
         type_of(d, &b, turn->n, type);
         fc_cuda_line(&d->g->t, "%s held%u_%s[%u] = {};", type, (unsigned)b.value, x->name,
-                     turn->turns / of_block(x, &b, turn));
+                     turn->turns / of_block(d, x, &b, turn));
     }
 }
 
@@ -149,21 +182,43 @@ static void begin_there(const fc_dot *d, const fc_dot_side *x, unsigned down, un
         fc_str_printf(out, " < %s_stop && 0 < %s_rest) ", x->name, x->name);
 }
 
+/* Appends the value of index access `a` in turn u; the elements from its line in turn 0. */
+static void lines_on(const fc_dot *d, const fc_dot_side *x, uint32_t a, unsigned down) {
+    if (!x->by_k || !moves(d, a, x->axis)) return;
+    fc_str_printf(d->g->t.out, " + u * %u * ", down);
+    fc_made_stride(d, a, x->axis);
+}
+
+static void index_of(const fc_dot *d, const fc_dot_side *x, uint32_t a, unsigned down,
+                     unsigned steps) {
+    if (moves(d, a, d->g->np)) {
+        depth_of(d, x, down, steps);
+        return;
+    }
+    fc_str_printf(d->g->t.out, "%s_p%u", x->name, (unsigned)a);
+    lines_on(d, x, a, down);
+}
+
 static void address(const fc_dot *d, const fc_dot_side *x, const block *b, unsigned down,
                     unsigned steps) {
     fc_str *out = d->g->t.out;
-    fc_str_printf(out, "%s_r%u + ", x->name, (unsigned)b->value);
-    if (x->by_k) {
-        fc_str_printf(out, "u * %u * ", down);
-        fc_made_stride(d, b->of.place, x->axis);
-        fc_str_add(out, " + ");
+    fc_str_printf(out, "%s_r%u", x->name, (unsigned)b->value);
+    lines_on(d, x, b->of.place, down);
+    if (moves(d, b->of.place, d->g->np)) {
+        fc_str_add(out, " + (");
+        depth_of(d, x, down, steps);
+        fc_str_printf(out, " - %s_k0) * ", x->name);
+        fc_made_stride(d, b->of.place, d->g->np);
     }
-    fc_str_add(out, "fc_quotient(");
-    depth_of(d, x, down, steps);
-    fc_str_printf(out, ", %lld)", (long long)b->of.of);
-    if (b->of.by == FC_NOVAL) return;
-    fc_str_add(out, " * ");
-    fc_cuda_operand(&d->g->t, d->g->map[b->of.by]);
+    for (unsigned i = 0; i < b->of.n; i++) {
+        const fc_block_part *p = &b->of.part[i];
+        fc_str_add(out, " + fc_quotient((ix)(");
+        index_of(d, x, p->index, down, steps);
+        fc_str_printf(out, "), %lld)", (long long)p->of);
+        if (p->by == FC_NOVAL) continue;
+        fc_str_add(out, " * ");
+        fc_cuda_operand(&d->g->t, d->g->map[p->by]);
+    }
 }
 
 void fc_blocks_load(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn,
@@ -173,7 +228,7 @@ void fc_blocks_load(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn 
     block b;
     char type[64];
     while (next_block(d, &at, &b)) {
-        const unsigned of = of_block(x, &b, turn), down = of * turn->down;
+        const unsigned of = of_block(d, x, &b, turn), down = of * turn->down;
         type_of(d, &b, turn->n, type);
         fc_cuda_line(t, "#pragma unroll");
         fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", turn->turns / of);
@@ -199,14 +254,13 @@ void fc_blocks_values(const fc_dot *d, const fc_dot_side *x, const fc_blocks_tur
     while (next_block(d, &at, &b)) {
         type_of(d, &b, turn->n, type);
         fc_cuda_line(t, "const %s r%u = held%u_%s[u / %u];", type, (unsigned)b.value,
-                     (unsigned)b.value, x->name, of_block(x, &b, turn));
+                     (unsigned)b.value, x->name, of_block(d, x, &b, turn));
     }
     for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
         if (!(d->g->used[a] & FC_CUDA_INDEXES)) continue;
         fc_cuda_indent(t);
-        fc_str_printf(t->out, "const long long o%u = p.w[%u] + ", (unsigned)a,
-                      fc_cuda_word(d->g, a));
-        depth_of(d, x, turn->down, 0);
+        fc_str_printf(t->out, "const long long o%u = ", (unsigned)a);
+        index_of(d, x, a, turn->down, 0);
         fc_str_add(t->out, ";\n");
     }
 }

@@ -110,8 +110,12 @@ static void copy(fc_ll_dot *d, unsigned operand, const char *from, const char *t
 static bool is_held(const fc_ll_dot *d, fc_val v) {
     fc_block_read b;
     const fc_val at = d->f->map[v];
-    return at != FC_NOVAL && d->need[1][at] && !d->f->uniform[at] &&
-           fc_find_block_read(d->f->k, v, &b) && b.of % d->f->V == 0;
+    if (at == FC_NOVAL || !d->need[1][at] || d->f->uniform[at] ||
+        !fc_find_block_read(d->f->k, v, &b) || d->f->k->accesses.at[b.place].level != FC_ROW)
+        return false;
+    for (unsigned i = 0; i < b.n; i++)
+        if (fc_is_depth(d->f->k, b.part[i].index) && b.part[i].of % d->f->V) return false;
+    return true;
 }
 
 static void hold(fc_ll *f, void *user) {

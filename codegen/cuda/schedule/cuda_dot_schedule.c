@@ -62,10 +62,10 @@ enum { MADE_BYTES = 8 }; /* of an element at most, of all arrays that it is made
 static bool comes_along(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                         const uint8_t *uses, unsigned axis, uint32_t align) {
     unsigned bytes = 0;
-    bool blocks = false; /* places of reads that are one for a block of k */
+    bool blocks = false; /* indices: of reads that are one for a block */
     if (axis == n->np && n->nr != 1) return false;
     for (uint32_t a = 0; a < n->naccess; a++) {
-        blocks |= uses[a] && !fc_cuda_is_memory(k, a) && k->accesses.at[a].level == FC_ROW;
+        blocks |= uses[a] && !fc_cuda_is_memory(k, a);
         if (!uses[a] || !fc_cuda_is_memory(k, a) || !n->stride[(size_t)a * (n->np + n->nr) + axis])
             continue;
         if (!fc_cuda_side_by_side(n, a, axis, align, FC_CUDA_EIGHT)) return false;
@@ -75,30 +75,44 @@ static bool comes_along(const fc_kernel *k, const fc_nest *n, const fc_class *cl
            bytes == fc_cuda_made_bytes(k, cls, uses, axis);
 }
 
-/* Whether what accesses the axes but k bring to a place begins at multiples of `by` elements. */
-static bool are_even(const fc_nest *n, uint32_t a, uint32_t align, int by) {
-    if (align % 16 || n->offset[a] % by) return false;
-    for (uint32_t x = 0; x < n->np; x++)
-        if (n->stride[(size_t)a * (n->np + n->nr) + x] % by) return false;
-    return true;
+static int64_t number_of(const fc_kernel *k, const fc_nest *n, fc_val v) {
+    const fc_instr *i = v == FC_NOVAL ? NULL : &k->code.ins.at[v];
+    return !i ? 1 : i->op == FC_OP_CONST ? (int64_t)i->imm : n->number[i->imm];
 }
 
-/* Whether a read that is one for a block of k is one for all neighbours that are made together, or
- * has them side by side. */
+/* Whether a read that is one for a block is one for all neighbours along an axis that are made
+ * together, or has them side by side: each for itself, or a few together. */
 static bool is_read_at_once(const fc_kernel *k, const fc_nest *n, fc_val v, unsigned axis,
                             uint32_t align) {
     enum { TOGETHER = 2 * FC_CUDA_EIGHT };
     fc_block_read b;
-    if (n->nr != 1 || !fc_find_block_read(k, v, &b)) return false;
-    const int64_t *stride = n->stride + (size_t)b.place * (n->np + 1);
-    if (axis == n->np && b.of < FC_CUDA_EIGHT) /* a few neighbours have one together */
-        return TOGETHER % b.of == 0 && b.by == FC_NOVAL &&
-               are_even(n, b.place, align, TOGETHER / (int)b.of) && n->count % TOGETHER == 0;
-    if (axis == n->np) return b.of % TOGETHER == 0;
-    const fc_instr *by = b.by == FC_NOVAL ? NULL : &k->code.ins.at[b.by];
-    const int64_t apart = !by ? 1 : by->op == FC_OP_CONST ? (int64_t)by->imm : n->number[by->imm];
-    return !stride[axis] ||
-           (fc_cuda_side_by_side(n, b.place, axis, align, TOGETHER) && apart % TOGETHER == 0);
+    const uint32_t axes = n->np + n->nr;
+    if (!fc_find_block_read(k, v, &b)) return false;
+    const int64_t *stride = n->stride + (size_t)b.place * axes;
+    bool inner = false;
+    int by = stride[axis] ? TOGETHER : 1; /* elements that one access reads */
+    for (unsigned i = 0; i < b.n; i++) {
+        const fc_block_part *p = &b.part[i];
+        if (!n->stride[(size_t)p->index * axes + axis]) continue;
+        if (inner || stride[axis]) return false;
+        inner = true;
+        if (p->of < FC_CUDA_EIGHT) {
+            if (TOGETHER % p->of || number_of(k, n, p->by) != 1) return false;
+            by = TOGETHER / (int)p->of;
+        } else if (p->of % TOGETHER) {
+            return false;
+        }
+    }
+    if (by == 1) return true;
+    if (align % 16 || n->extent[axis] % TOGETHER || n->offset[b.place] % by ||
+        (stride[axis] && stride[axis] != 1))
+        return false;
+    for (uint32_t x = 0; x < axes; x++)
+        if (x != axis && stride[x] % by) return false;
+    for (unsigned i = 0; i < b.n; i++)
+        if (!n->stride[(size_t)b.part[i].index * axes + axis] && number_of(k, n, b.part[i].by) % by)
+            return false;
+    return true;
 }
 
 /* Whether the code of an operand is loads and what is done element by element. */
@@ -106,7 +120,7 @@ static bool is_plain(const fc_kernel *k, const fc_nest *n, fc_val v, unsigned ax
                      unsigned depth) {
     const fc_instr *i = &k->code.ins.at[v];
     const bool leaf = i->op == FC_OP_LOAD || i->op == FC_OP_CONST || i->op == FC_OP_PARAM ||
-                      fc_is_depth(k, v) || is_read_at_once(k, n, v, axis, align);
+                      fc_is_single_index(k, v) || is_read_at_once(k, n, v, axis, align);
     if (leaf || depth == 0) return leaf;
     if (i->op != FC_OP_CAST && i->op != FC_OP_BITCAST && i->op != FC_OP_CVT &&
         !fc_is_elementwise(i->op))
