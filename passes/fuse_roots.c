@@ -255,8 +255,20 @@ static void cut_replication(fc_graph *g, fc_fusion *f, const fc_work *work, fc_n
         f->is_root[p] = 1;
 }
 
-/* Slots of an element of a product's operand: what is made of indices alone is the same for a line
- * of them, and is not counted; a check of one is no work of a product. */
+/* Whether an index is a quotient of an index by a number, or a sum of multiples of such. */
+static bool is_block_index(const fc_graph *g, fc_node n, unsigned depth) {
+    const fc_ninfo *i = fc_at(g, n = behind_views(g, n));
+    if (i->op == FC_OP_CONST || i->op == FC_OP_DIM) return true;
+    if (i->op == FC_OP_shr || i->op == FC_OP_floordiv)
+        return fc_at(g, behind_views(g, i->src[0]))->op == FC_OP_IOTA &&
+               fc_at(g, behind_views(g, i->src[1]))->op == FC_OP_CONST;
+    return (i->op == FC_OP_add || i->op == FC_OP_mul) && depth &&
+           is_block_index(g, i->src[0], depth - 1) && is_block_index(g, i->src[1], depth - 1);
+}
+
+/* Slots of an element of a product's operand. What is made of indices alone is the same for a line
+ * of elements, and what is read once for a block is: neither is counted. */
+enum { INDEX_DEPTH = 4 };
 static bool prologue_slots(fc_graph *g, fc_fusion *f, const fc_work *work, fc_node p,
                            uint64_t *slots) {
     fc_walk *walk = &f->walk;
@@ -272,12 +284,13 @@ static bool prologue_slots(fc_graph *g, fc_fusion *f, const fc_work *work, fc_no
         f->met[x] = round;
         const bool index = work[x].loads == work[x].indices;
         if (i->op == FC_OP_INPUT || i->op == FC_OP_IOTA) continue;
-        if (i->op == FC_OP_CHECK) *slots += FC_DOT_PROLOGUE;
+        const bool other = i->op == FC_OP_TAKE && !is_block_index(g, i->src[1], INDEX_DEPTH);
+        if (other) *slots += 1 + fc_work_slots(&work[i->src[1]]);
         if (!fc_is_view(i->op) && !index && i->op != FC_OP_TAKE)
             *slots += 1 + (fc_ops[i->op].flags & FC_F_TRANSCENDENTAL ? FC_FUNCTION_SLOTS : 0);
         if (i->op == FC_OP_ROUNDS) *slots += rounds_slots(g, x);
         if (i->op == FC_OP_EXTERN) *slots += fc_extern_of(i)->slots;
-        for (int k = 0; ok && k < i->nops; k++) {
+        for (int k = 0; ok && k < (other ? 1 : i->nops); k++) {
             fc_walk_step t = {.node = i->src[k]};
             ok = fc_push(f->alloc, &walk->todo, t);
         }
@@ -298,18 +311,22 @@ static bool cut_product(fc_graph *g, const fc_pass_options *o, fc_fusion *f, con
     return true;
 }
 
-/* Marks what nothing but operands of contractions is made of: it is read there under any map, and
- * no reshape below one needs its operand in memory. */
-static void find_operands(const fc_graph *g, uint8_t *operand) {
+/* Marks what nothing but operands of contractions is made of that read all arrays well: no reshape
+ * below one needs its operand in memory. */
+static void find_operands(fc_graph *g, uint8_t *operand) {
     memset(operand, 1, g->nodes.len);
     for (size_t i = 0; i < g->outputs.len; i++) operand[g->outputs.at[i].node] = 0;
     for (fc_node n = (fc_node)g->nodes.len; n-- > 0;) {
-        const fc_ninfo *i = fc_at(g, n);
+        const fc_ninfo *i = fc_at(g, n); /* nodes stay where they are */
         const bool product = i->op == FC_OP_dot && i->axis_kind == FC_TREE_DOT,
                    through = fc_is_elementwise(i->op) || i->op == FC_OP_CAST ||
                              i->op == FC_OP_BITCAST || fc_is_view(i->op);
-        for (int k = 0; k < i->nops; k++)
-            if (!product && !(through && operand[n])) operand[i->src[k]] = 0;
+        for (int k = 0; k < i->nops; k++) {
+            bool blocks;
+            if (product ? !fc_is_read_in_blocks(g, fc_at(g, n)->src[k], &blocks)
+                        : !through || !operand[n])
+                operand[fc_at(g, n)->src[k]] = 0;
+        }
     }
 }
 

@@ -20,6 +20,19 @@ static fc_list too_large(fc_graph *g) {
     return FC_NOMAP;
 }
 
+static fc_list intern(fc_graph *g, sum *s);
+
+static int64_t both(uint32_t first, uint32_t second) {
+    return (int64_t)((uint64_t)first << 32 | second);
+}
+
+/* What there is so far as one term: divided by 1. */
+static void one_term(fc_graph *g, sum *s) {
+    const fc_list all = intern(g, s);
+    *s = (sum){
+        .start = fc_dim_const(&g->dims, 0), .n = 1, .term = {{FC_TERM_QUOTIENT, both(all, 1), 1}}};
+}
+
 static bool add_term(fc_graph *g, sum *s, fc_index_term t) {
     uint32_t i = 0;
     if (t.step == 0) return true;
@@ -29,7 +42,7 @@ static bool add_term(fc_graph *g, sum *s, fc_index_term t) {
         if (s->term[i].step == 0) s->term[i] = s->term[--s->n];
         return true;
     }
-    if (s->n == FC_MAX_TERMS) return too_large(g), false;
+    if (s->n == FC_MAX_TERMS) one_term(g, s);
     s->term[s->n++] = t;
     return true;
 }
@@ -76,10 +89,6 @@ static fc_list index_of_start(fc_graph *g, fc_dim start) {
 static fc_list index_of_term(fc_graph *g, int64_t what, int64_t which) {
     const int64_t v[] = {fc_dim_const(&g->dims, 0), what, which, 1};
     return fc_intern_list(g, v, 4);
-}
-
-static int64_t both(uint32_t first, uint32_t second) {
-    return (int64_t)((uint64_t)first << 32 | second);
 }
 
 /* ---- maps --------------------------------------------------------------------------------------

@@ -89,6 +89,10 @@ bool fc_reshape_is_free(fc_graph *g, fc_node n);
  */
 bool fc_reshape_has_map(fc_graph *g, fc_node n);
 
+/* Whether all arrays that a value is made of, through views and elementwise, are read along the
+ * axes of its shape, or at quotients of single axes (*blocks: some are). */
+bool fc_is_read_in_blocks(fc_graph *g, fc_node n, bool *blocks);
+
 /* Neighbouring axes of an array in memory become one where less is divided then: (k / 32, k % 32)
  * is k. */
 void fc_map_join_axes(fc_graph *g, fc_list *shape, fc_list *map);

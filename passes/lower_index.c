@@ -41,6 +41,7 @@ static fc_val size_of(fc_lowering *l, fc_dim d) {
 static fc_val quotient(fc_lowering *l, fc_val a, int64_t by) {
     fc_code *c = &l->k->code;
     int64_t bits = 0;
+    if (by == 1) return a;
     while (INT64_C(1) << bits < by) bits++;
     return INT64_C(1) << bits == by ? op2(l, FC_OP_shr, a, fc_val_i64(c, bits))
                                     : op2(l, FC_OP_floordiv, a, fc_val_i64(c, by));

@@ -158,6 +158,17 @@ FC_TEST(contract_blocks, packed_numbers_are_one_kernel) {
                "    return y");
 }
 
+/* So has one whose operand would be read at remainders: heads that are put side by side. */
+FC_TEST(contract_blocks, axes_in_another_order_are_stored) {
+    fc_str out;
+    fc_str_init(&out, &fc_libc_alloc);
+    FC_EXPECT_EQ_U64(kernels_of("export def f(x: f32[h, n, 64], w: f32[64*h, d]) {\n"
+                                "    return reshape(transpose(x, [1, 0, 2]), [n, 64*h]) @ w\n}\n",
+                                &out),
+                     2);
+    fc_str_free(&out);
+}
+
 /* Elsewhere a reshape that moves data still has its operand in memory. */
 FC_TEST(contract_blocks, what_others_read_is_stored) {
     fc_str out;
@@ -332,6 +343,19 @@ static fc_node spread(fc_graph *g, fc_rng *r, const char *name, uint32_t rank,
     return fc_build_input(g, name, FUSEC_I16, rank, dims);
 }
 
+/* Turned, and in another shape, some times. */
+static fc_node twisted(fc_graph *g, fc_rng *r, fc_node w) {
+    int64_t shape[MOST_AXES], axes[MOST_AXES];
+    for (uint64_t times = fc_below(r, 2) * fc_below(r, 7); times-- > 0;) {
+        const uint32_t rank = fc_rank(g, w), first = (uint32_t)fc_below(r, rank);
+        for (uint32_t i = 0; i < rank; i++) axes[i] = (first + i) % rank;
+        w = fc_build_permute(g, w, axes);
+        const uint32_t next = split(r, INNER * COLUMNS, shape);
+        w = shaped(g, w, next, shape);
+    }
+    return w;
+}
+
 /* An operand that goes through several shapes, with an array spread over each; also turned. */
 static void random_product(fc_graph *g, fc_rng *r) {
     static const char *const names[] = {"a", "b", "c"};
@@ -345,6 +369,7 @@ static void random_product(fc_graph *g, fc_rng *r) {
         w = shaped(g, w, rank, shape);
         w = fc_build_op(g, i % 2 ? FC_OP_sub : FC_OP_add, w, spread(g, r, names[i], rank, shape),
                         FC_NONODE);
+        w = twisted(g, r, w);
     }
     w = shaped(g, w, 2, turned ? (int64_t[]){COLUMNS, INNER} : (int64_t[]){INNER, COLUMNS});
     if (turned) w = fc_build_permute(g, w, (const int64_t[]){1, 0});
@@ -371,7 +396,7 @@ FC_TEST(contract_blocks, random_shapes_of_operands) {
         FC_UNTRACE();
         fc_graph_free(&g);
     }
-    FC_EXPECT_EQ_U64(one, RANDOM_PRODUCTS);
+    FC_EXPECT_TRUE(one > RANDOM_PRODUCTS / 8 && one < RANDOM_PRODUCTS);
 }
 
 /* Texts for tensor cores and for chains, on the host's fibers: groups along k and along columns,
