@@ -24,6 +24,11 @@ void fc_dot_turn(const fc_dot *d);
 /* Where result c of a pass is, from the first one of the thread on. */
 unsigned fc_dot_place(const fc_dot *d, unsigned c);
 
+/* cuda_dot_ahead.c: whether operands are made before the products; makes them, and waits for the
+ * other blocks. */
+bool fc_dot_any_ahead(const fc_dot *d);
+void fc_dot_make_ahead(const fc_dot *d);
+
 /* cuda_dot_split.c: of a product whose k is split. Which parts there are, where their partials are;
  * the part of a block; a partial to the workspace; whether all are there; they become results in
  * shared memory. */
@@ -75,6 +80,11 @@ void fc_blocks_begin(const fc_dot *d, const fc_dot_side *x);
 void fc_blocks_hold(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn);
 void fc_blocks_load(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn,
                     unsigned ahead);
+/* next* of the step after it, of numbers packed in bytes and if there are registers; they become
+ * held*. */
+bool fc_blocks_load_next(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn,
+                         unsigned ahead);
+void fc_blocks_take_next(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn);
 void fc_blocks_values(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn);
 void fc_blocks_advance(const fc_dot *d, const fc_dot_side *x);
 

@@ -375,7 +375,10 @@ static void make(const fc_dot *d) {
     const fc_dot_side *y = &d->x[1];
     const share s = share_of(d, y);
     const bool ends = !d->g->cls->cuda.full;
+    char who[32];
+    const fc_blocks_turn turn = turn_of(d, who);
     fc_made_slice(d, y, y->value);
+    const bool twice = fc_blocks_load_next(d, y, &turn, AHEAD);
     if (s.lines < s.down) fc_cuda_line(t, "if (y_line < %u)", s.lines);
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", turns_of(s));
@@ -394,7 +397,10 @@ static void make(const fc_dot *d) {
     fc_cuda_line(t, "}");
     fc_made_slice(d, y, y->value);
     fc_blocks_advance(d, y);
-    load_blocks(d);
+    if (twice)
+        fc_blocks_take_next(d, y, &turn);
+    else
+        load_blocks(d);
     if (ends) fc_cuda_line(t, "left -= %u;", d->tile->depth);
 }
 

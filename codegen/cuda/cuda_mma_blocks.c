@@ -150,15 +150,33 @@ void fc_blocks_begin(const fc_dot *d, const fc_dot_side *x) {
             fc_cuda_line(&d->g->t, "%s_p%u = (ix)b%u;", x->name, (unsigned)a, (unsigned)a);
 }
 
-void fc_blocks_hold(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn) {
+static void hold(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn,
+                 const char *name) {
     fc_val at = 0;
     block b;
     char type[64];
     while (next_block(d, &at, &b)) {
         type_of(d, &b, turn->n, type);
-        fc_cuda_line(&d->g->t, "%s held%u_%s[%u] = {};", type, (unsigned)b.value, x->name,
+        fc_cuda_line(&d->g->t, "%s %s%u_%s[%u] = {};", type, name, (unsigned)b.value, x->name,
                      turn->turns / of_block(d, x, &b, turn));
     }
+}
+
+void fc_blocks_hold(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn) {
+    hold(d, x, turn, "held");
+}
+
+/* Registers of held*. */
+static unsigned held_words(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn) {
+    unsigned words = 0;
+    fc_val at = 0;
+    block b;
+    while (next_block(d, &at, &b)) {
+        const unsigned together = d->g->block[b.value] - FC_CUDA_BLOCK_ONE,
+                       bytes = (together ? turn->n / together : 1) * fc_dtypes[b.t].bytes;
+        words += (bytes + 3) / 4 * turn->turns / of_block(d, x, &b, turn);
+    }
+    return words;
 }
 
 /* Appends k of turn u, some steps after the one that is made next. */
@@ -221,8 +239,9 @@ static void address(const fc_dot *d, const fc_dot_side *x, const block *b, unsig
     }
 }
 
-void fc_blocks_load(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn,
-                    unsigned ahead) {
+/* To `name`, of some steps after the one that is made next. */
+static void load(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn,
+                 const char *name, unsigned steps, unsigned ahead) {
     fc_cuda_text *t = &d->g->t;
     fc_val at = 0;
     block b;
@@ -232,9 +251,10 @@ void fc_blocks_load(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn 
         type_of(d, &b, turn->n, type);
         fc_cuda_line(t, "#pragma unroll");
         fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", turn->turns / of);
-        begin_there(d, x, down, 0, turn->who);
-        fc_str_printf(t->out, "held%u_%s[u] = *(const %s *)(", (unsigned)b.value, x->name, type);
-        address(d, x, &b, down, 0);
+        begin_there(d, x, down, steps, turn->who);
+        fc_str_printf(t->out, "%s%u_%s[u] = *(const %s *)(", name, (unsigned)b.value, x->name,
+                      type);
+        address(d, x, &b, down, steps);
         fc_str_add(t->out, ");\n");
         if (ahead) {
             begin_there(d, x, down, ahead, turn->who);
@@ -243,6 +263,43 @@ void fc_blocks_load(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn 
             fc_str_add(t->out, ");\n");
         }
         fc_cuda_line(t, "}");
+    }
+}
+
+void fc_blocks_load(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn,
+                    unsigned ahead) {
+    load(d, x, turn, "held", 0, ahead);
+}
+
+/* Whether something is new with each step, and no scale: several numbers in a byte. */
+static bool is_packed(const fc_dot *d) {
+    fc_val at = 0;
+    block b;
+    while (next_block(d, &at, &b))
+        for (unsigned i = 0; i < b.of.n; i++)
+            if (b.of.part[i].of < FC_CUDA_EIGHT) return true;
+    return false;
+}
+
+enum { MOST_TWICE = 20 }; /* registers that there are besides */
+
+bool fc_blocks_load_next(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn,
+                         unsigned ahead) {
+    if (!is_packed(d) || held_words(d, x, turn) > MOST_TWICE) return false;
+    hold(d, x, turn, "next");
+    load(d, x, turn, "next", 1, ahead);
+    return true;
+}
+
+void fc_blocks_take_next(const fc_dot *d, const fc_dot_side *x, const fc_blocks_turn *turn) {
+    fc_val at = 0;
+    block b;
+    while (next_block(d, &at, &b)) {
+        fc_cuda_line(&d->g->t, "#pragma unroll");
+        fc_cuda_line(&d->g->t, "for (int u = 0; u < %u; u++)",
+                     turn->turns / of_block(d, x, &b, turn));
+        fc_cuda_line(&d->g->t, "    held%u_%s[u] = next%u_%s[u];", (unsigned)b.value, x->name,
+                     (unsigned)b.value, x->name);
     }
 }
 
