@@ -318,7 +318,7 @@ static void find_operands(fc_graph *g, uint8_t *operand) {
     for (size_t i = 0; i < g->outputs.len; i++) operand[g->outputs.at[i].node] = 0;
     for (fc_node n = (fc_node)g->nodes.len; n-- > 0;) {
         const fc_ninfo *i = fc_at(g, n); /* nodes stay where they are */
-        const bool product = i->op == FC_OP_dot && i->axis_kind == FC_TREE_DOT,
+        const bool product = i->op == FC_OP_dot,
                    through = fc_is_elementwise(i->op) || i->op == FC_OP_CAST ||
                              i->op == FC_OP_BITCAST || fc_is_view(i->op);
         for (int k = 0; k < i->nops; k++) {

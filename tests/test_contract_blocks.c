@@ -94,6 +94,13 @@ FC_TEST(contract_blocks, every_spelling_is_one_kernel) {
     EXPECT_ONE("x: i8[m, 72], s: f32[m, 3], w: f32[72, n]",
                "return (f32(x) * repeat(s, 24, axis=1)) @ w",
                "return reshape(f32(reshape(x, [m, 3, 24])) * s[:, :, None], [m, 72]) @ w");
+    /* of one row */
+    EXPECT_ONE("x: f32[96], q: i8[96, n], s: f32[3, n]",
+               "return x @ (f32(q) * repeat(s, 32, axis=0))",
+               "return x @ reshape(f32(reshape(q, [3, 32, n])) * s[:, None, :], [96, n])");
+    EXPECT_ONE("x: f32[96], q: i8[n, 96], s: f32[n, 3]",
+               "return (f32(q) * repeat(s, 32, axis=1)) @ x",
+               "return reshape(f32(reshape(q, [n, 3, 32])) * s[:, :, None], [n, 96]) @ x");
     /* zero points */
     EXPECT_ONE("x: f32[m, 64], q: u8[64, n], z: u8[2, n], s: f32[2, n]",
                "return x @ ((f32(q) - f32(repeat(z, 32, axis=0))) * repeat(s, 32, axis=0))",
@@ -202,6 +209,12 @@ typedef struct sample {
 #define LEFT(t, q, b, k)                                                                           \
     "export def f(q: " q "[m, " k "], s: " t "[m, g], w: " t "[" k ", n]) {\n"                     \
     "    return reshape(" t "(reshape(q, [m, g, " b "])) * s[:, :, None], [m, " k "]) @ w\n}\n"
+#define ROW(t, q, b, k)                                                                            \
+    "export def f(x: " t "[" k "], q: " q "[" k ", n], s: " t "[g, n]) {\n"                        \
+    "    return x @ reshape(" t "(reshape(q, [g, " b ", n])) * s[:, None, :], [" k ", n])\n}\n"
+#define COLUMN(t, q, b, k)                                                                         \
+    "export def f(x: " t "[" k "], q: " q "[n, " k "], s: " t "[n, g]) {\n"                        \
+    "    return reshape(" t "(reshape(q, [n, g, " b "])) * s[:, :, None], [n, " k "]) @ x\n}\n"
 /* The last block is short. */
 #define SHORT(t)                                                                                   \
     "export def f(x: " t "[m, 77], q: i8[77, n], s: " t "[3, n]) {\n"                              \
@@ -247,6 +260,8 @@ static const sample samples[] = {
     {TURNED("f64", "i8", "16", "16*g"), 19, 37, 21},
     {ZERO("f32", "u8", "16", "16*g"), 19, 34, 5},
     {LEFT("f32", "i8", "32", "32*g"), 21, 18, 9},
+    {ROW("f32", "i8", "32", "32*g"), 0, 35, 9},
+    {COLUMN("f32", "i8", "32", "32*g"), 0, 35, 9},
     {SHORT("f32"), 9, 35, 0},
     {PACKED("f32"), 6, 34, 0},
     {PACKED_TURNED("f32"), 6, 34, 0},

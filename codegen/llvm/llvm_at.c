@@ -110,6 +110,33 @@ static const char *read_run(fc_ll *f, const load *l, unsigned W, const char *mas
 
 enum { LOOK = 12 }; /* instructions below an element */
 
+/* Whether an index of the lanes is divided: then lanes that follow each other mostly have one
+ * element. */
+static bool divides(const fc_ll *f, fc_val v, unsigned depth) {
+    const fc_instr *i = &f->code.ins.at[v];
+    if (f->uniform[v] || !depth) return false;
+    if (i->op == FC_OP_shr_raw || i->op == FC_OP_idiv_raw) return true;
+    for (int n = 0; n < fc_instr_arity(i); n++)
+        if (divides(f, fc_instr_operand(i, n), depth - 1)) return true;
+    return false;
+}
+
+/* One element for all lanes, if they have the same one. */
+static const char *read_one(fc_ll *f, const load *l, unsigned W, const char *mask) {
+    const char *type = fc_ll_stored(f, l->t, W);
+    load one = *l;
+    fc_ll_if is_one;
+    one.first = fc_ll_ins(f, "extractelement <%u x i64> %s, i32 0", W, l->lanes);
+    const char *same =
+        fc_ll_ins(f, "icmp eq <%u x i64> %s, %s", W, l->lanes, fc_ll_splat(f, "i64", one.first));
+    fc_ll_if_begin(f, &is_one, fc_ll_all_lanes(f, W, same));
+    const char *a = fc_ll_splat(f, fc_ll_stored(f, l->t, 1), read(f, &one, 1, NULL));
+    fc_ll_if_else(f, &is_one);
+    const char *b = read(f, l, W, mask);
+    fc_ll_if_end(f, &is_one);
+    return fc_ll_either(f, &is_one, type, a, b);
+}
+
 const char *fc_ll_load_at(fc_ll *f, fc_val v, unsigned W) {
     const fc_instr *i = &f->code.ins.at[v], *when = &f->code.ins.at[i->b];
     const bool always = when->op == FC_OP_CONST && when->imm;
@@ -128,8 +155,9 @@ const char *fc_ll_load_at(fc_ll *f, fc_val v, unsigned W) {
     } else {
         const char *mask = W == 1 ? NULL : mask_with(f, always ? NULL : fc_ll_here(f, i->b, W));
         if (l.lanes) fc_ll_ask_at(f, i, W);
-        stored =
-            l.lanes && !from_data(f, i->a, LOOK) ? read_run(f, &l, W, mask) : read(f, &l, W, mask);
+        const bool one = always && l.lanes && divides(f, i->a, LOOK),
+                   run = l.lanes && !from_data(f, i->a, LOOK);
+        stored = (one && run ? read_one : run ? read_run : read)(f, &l, W, mask);
     }
     return fc_ll_unpack(f, l.t, W, stored);
 }
