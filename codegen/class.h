@@ -132,6 +132,7 @@ enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
     X(deep)          /* narrow: rows of any length, which are read where they are */               \
     X(packed)        /* narrow: vectors along the rows instead of tiles, */                        \
     X(row_vectors)   /* so many for each */                                                        \
+    X(bands)         /* packed: rows up to a chunk; so many vectors of some of them at a time */   \
     X(shared)        /* narrow: rows in blocks, as loads are the same for all of a block */        \
     X(keep)          /* inner: FC_LL_KEEP_SHORT, ... */                                            \
     TESTS(one_chunk) /* inner, not narrow: no row has more than one chunk, and none is empty */    \

@@ -57,6 +57,9 @@ static const golden_case cases[] = {
 static const golden_case loop_cases[] = {
     {"loops_gathered", "sum(x, axis=-1)", {{"x", FUSEC_F32, 2, {5000, 3}}}},
     {"loops_packed", "sum(x, axis=-1)", {{"x", FUSEC_F32, 2, {5000, 20}}}},
+    {"loops_bands", "var(x, axis=-1)", {{"x", FUSEC_F32, 2, {5000, 200}}}},
+    {"loops_across", "a @ b.T", {{"a", FUSEC_F32, 2, {1, 300}}, {"b", FUSEC_F32, 2, {200, 300}}}},
+    {"loops_collide", "sum(x, axis=0)", {{"x", FUSEC_F32, 2, {512, 512}}}},
     {"loops_transposed",
      "e = exp(x - max(x, axis=-1, keepdims=true)); e / sum(e, axis=-1, keepdims=true)",
      {{"x", FUSEC_F32, 2, {5000, 20}}}},

@@ -322,6 +322,70 @@ FC_TEST(llvm_widths, packed_rows) {
     width_run_check(&zeros);
 }
 
+/* The same with what all rows share and what each has once: a vector, weights, and results with
+ * code behind them. */
+FC_TEST(llvm_widths, packed_rows_that_share) {
+    static const char *const texts[] = {"x @ v", "sum(x*v - r[:, None], axis=1)*r",
+                                        "sum(c*v, axis=2) + r"};
+    const int64_t counts[] = {8, 15, 33, 64, 100, 127};
+    for (size_t i = 0; i < FC_COUNT(counts) * FC_COUNT(texts); i++) {
+        width_check c = {.text = texts[i % FC_COUNT(texts)], .n = 2, .fill = width_plain};
+        const fusec_dtype t = dtypes[i * 5 % 2];
+        const int64_t rows = i % 2 ? 67 : 16, count = counts[i / FC_COUNT(texts)];
+        const bool batch = strstr(c.text, "c*") != NULL;
+        c.in[0] = (width_input){"x", t, 2, {rows, count}};
+        if (batch) c.in[0] = (width_input){"c", t, 3, {3, rows, count}};
+        c.in[1] = (width_input){"v", t, 1, {count}};
+        c.in[2] = (width_input){"r", t, 1, {rows}};
+        if (strchr(c.text, 'r')) c.n = 3;
+        width_run_check(&c);
+    }
+}
+
+/* Variances of rows up to a chunk: some rows at a time, fewer at the end, bands that are whole and
+ * not, several reductions, what all rows share. */
+FC_TEST(llvm_widths, bands_of_rows) {
+    static const char *const texts[] = {"var(x, axis=1)", "(mean(x, axis=1), var(x*v, axis=1))",
+                                        "sqrt(var(x - r[:, None], axis=1)) + r",
+                                        "(var(x, axis=1), max(x + 1, axis=1))"};
+    const int64_t counts[] = {128, 129, 200, 256, 513, 1000, 1023}, sizes[] = {35, 64, 41};
+    for (size_t i = 0; i < FC_COUNT(counts) * FC_COUNT(texts); i++) {
+        width_check c = {.text = texts[i % FC_COUNT(texts)],
+                         .n = strstr(texts[i % FC_COUNT(texts)], "v,") ? 2 : 1,
+                         .fill = i % 5 == 4 ? width_any_bits : width_plain};
+        const fusec_dtype t = i % 3 == 1 ? FUSEC_F64 : FUSEC_F32;
+        const int64_t rows = sizes[i % FC_COUNT(sizes)], count = counts[i / FC_COUNT(texts)];
+        c.in[0] = (width_input){"x", t, 2, {rows, count}};
+        c.in[1] = (width_input){"v", t, 1, {count}};
+        if (strchr(c.text, '[')) c.in[1] = (width_input){"r", t, 1, {rows}}, c.n = 2;
+        width_run_check(&c);
+    }
+}
+
+/* A vector and a matrix that lies along the sum: tiles of columns, whole and not, several runs,
+ * other inputs beside the matrix. */
+FC_TEST(llvm_widths, columns_across) {
+    static const char *const texts[] = {"a @ b.T", "(a @ b.T)*2 + r", "sum(b.T, axis=0)",
+                                        "sum(b.T*r - 1, axis=0)", "max(b.T, axis=0)"};
+    const int64_t sizes[][2] = {{16, 16}, {33, 300}, {70, 256}, {12, 41}, {64, 531}};
+    for (size_t i = 0; i < FC_COUNT(sizes) * FC_COUNT(texts); i++) {
+        const char *text = texts[i % FC_COUNT(texts)];
+        const int64_t *size = sizes[i / FC_COUNT(texts)];
+        const fusec_dtype t = dtypes[i % FC_COUNT(dtypes)];
+        const width_input a = {"a", t, 2, {1, size[1]}}, b = {"b", t, 2, {size[0], size[1]}},
+                          r = {"r", t, 1, {size[0]}};
+        width_check c = {.text = text, .fill = width_plain};
+        if (strchr(text, '@')) c.in[c.n++] = a;
+        c.in[c.n++] = b;
+        if (strchr(text, 'r')) c.in[c.n++] = r;
+        width_run_check(&c);
+    }
+    width_check heads = {.text = "a @ transpose(b, (0, 2, 1))", .n = 2, .fill = width_plain};
+    heads.in[0] = (width_input){"a", FUSEC_F32, 3, {3, 1, 40}};
+    heads.in[1] = (width_input){"b", FUSEC_F32, 3, {3, 50, 40}};
+    width_run_check(&heads);
+}
+
 FC_TEST(llvm_widths, streams) {
     const int64_t sizes[] = {1, 15, 64, 1000, 4099, 70001};
     for (size_t i = 0; i < FC_COUNT(sizes) * 6; i++) {

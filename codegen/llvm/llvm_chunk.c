@@ -25,7 +25,7 @@ static const char *taken(fc_ll *f) {
     return fc_ll_bin(f, "udiv", in_chunk, fc_ll_number(f, FC_LANES));
 }
 
-static const char **step(fc_ll *f, const fc_ll_stage *st, const char *const *acc) {
+const char **fc_ll_step_vector(fc_ll *f, const fc_ll_stage *st, const char *const *acc) {
     fc_ll_forget_points(f);
     fc_ll_emit_points(f, f->of_stage ? f->of_stage : st->needed);
     fc_ll_keep(f, st, f->x);
@@ -36,9 +36,7 @@ static const char **step(fc_ll *f, const fc_ll_stage *st, const char *const *acc
     return next;
 }
 
-/* Whether a slot is the number of elements of var, which need not be counted: in a chunk it follows
- * from the lane. */
-static bool is_number(const fc_ll *f, const fc_ll_stage *st, unsigned slot) {
+bool fc_ll_is_number(const fc_ll *f, const fc_ll_stage *st, unsigned slot) {
     for (uint32_t i = st->first; i < st->first + st->count; i++)
         if (fc_red_counts(f->red[i].of) && f->red[i].slot - st->base + 2 == slot) return true;
     return false;
@@ -67,27 +65,32 @@ static void step_in_memory(fc_ll *f, void *user) {
     const char *lane = fc_ll_bin(f, "and", f->x, fc_ll_number(f, FC_LANES - 1));
     const char **acc = fc_ll_names(f, st->nslots);
     for (unsigned i = 0; i < st->nslots; i++)
-        acc[i] = is_number(f, st, i) ? fc_ll_splat(f, "i64", taken(f))
-                                     : fc_ll_fill(f, st->slot[i], f->V, st->lanes[i], lane);
-    const char **next = step(f, st, acc);
+        acc[i] = fc_ll_is_number(f, st, i) ? fc_ll_splat(f, "i64", taken(f))
+                                           : fc_ll_fill(f, st->slot[i], f->V, st->lanes[i], lane);
+    const char **next = fc_ll_step_vector(f, st, acc);
     if (f->whole) next = keep_absent(f, st, next, acc);
     acc = next;
     for (unsigned i = 0; i < st->nslots; i++)
-        if (!is_number(f, st, i)) fc_ll_spill(f, st->slot[i], f->V, st->lanes[i], lane, acc[i]);
+        if (!fc_ll_is_number(f, st, i))
+            fc_ll_spill(f, st->slot[i], f->V, st->lanes[i], lane, acc[i]);
 }
 
 /* Lane l of n elements has taken (n + FC_LANES - 1 - l) / FC_LANES. */
+const char *fc_ll_numbers(fc_ll *f, const char *n, const char *first) {
+    const char *type = fc_ll_wide(f, "i64", f->V);
+    const char *most = fc_ll_bin(f, "add", n, fc_ll_number(f, FC_LANES - 1));
+    const char *v = fc_ll_splat(f, "i64", fc_ll_bin(f, "sub", most, first));
+    v = fc_ll_ins(f, "sub %s %s, %s", type, v, fc_ll_iota(f, 64));
+    return fc_ll_ins(f, "udiv %s %s, %s", type, v, fc_ll_int(f, 64, FC_LANES, f->V));
+}
+
 static void put_numbers(fc_ll *f, const fc_ll_stage *st, const char *n) {
     const char *lanes = fc_ll_number(f, FC_LANES);
     for (unsigned i = 0; i < st->nslots; i++) {
         fc_ll_loop l;
-        if (!is_number(f, st, i)) continue;
-        const char *type = fc_ll_wide(f, "i64", f->V), *j = fc_ll_for(f, &l, "0", lanes);
-        const char *most = fc_ll_bin(f, "add", n, fc_ll_number(f, FC_LANES - 1));
-        const char *v = fc_ll_splat(f, "i64", fc_ll_bin(f, "sub", most, j));
-        v = fc_ll_ins(f, "sub %s %s, %s", type, v, fc_ll_iota(f, 64));
-        v = fc_ll_ins(f, "udiv %s %s, %s", type, v, fc_ll_int(f, 64, FC_LANES, f->V));
-        fc_ll_spill(f, FUSEC_I64, f->V, st->lanes[i], j, v);
+        if (!fc_ll_is_number(f, st, i)) continue;
+        const char *j = fc_ll_for(f, &l, "0", lanes);
+        fc_ll_spill(f, FUSEC_I64, f->V, st->lanes[i], j, fc_ll_numbers(f, n, j));
         fc_ll_for_end(f, &l, fc_ll_number(f, f->V));
     }
 }
@@ -188,15 +191,15 @@ static const char **join_whole(fc_ll *f, const fc_ll_stage *st) {
     for (unsigned v = 0; v < vectors; v++)
         for (unsigned i = 0; i < st->nslots; i++)
             acc[v * st->nslots + i] =
-                is_number(f, st, i)
+                fc_ll_is_number(f, st, i)
                     ? fc_ll_int(f, 64, FC_CHUNK / FC_LANES, f->V)
                     : fc_ll_fill(f, st->slot[i], f->V, st->lanes[i], fc_ll_number(f, v * f->V));
     return join_vectors(f, st, acc);
 }
 
-static bool has_numbers(const fc_ll *f, const fc_ll_stage *st) {
+bool fc_ll_has_numbers(const fc_ll *f, const fc_ll_stage *st) {
     for (unsigned i = 0; i < st->nslots; i++)
-        if (is_number(f, st, i)) return true;
+        if (fc_ll_is_number(f, st, i)) return true;
     return false;
 }
 
@@ -225,7 +228,7 @@ static const char **by_steps(fc_ll *f, const fc_ll_stage *st, const char *first,
         fc_ll_spill_all(f, st, f->V, st->lanes, fc_ll_number(f, lane), start);
     step_vectors(f, st, first, n);
     if (st->nslots == 1 && joins_quickly(f, st) && !f->cls->llvm.brief) return join_whole(f, st);
-    if (!may_be_whole || !has_numbers(f, st)) {
+    if (!may_be_whole || !fc_ll_has_numbers(f, st)) {
         put_numbers(f, st, n);
         return join_in_memory(f, st);
     }
@@ -251,7 +254,8 @@ static void step_band(fc_ll *f, const fc_ll_stage *st, const char *x, const char
     for (unsigned v = 0; v < FC_LANES / f->V; v++) {
         f->x = fc_ll_bin(f, "add", x, fc_ll_number(f, v * f->V));
         if (left) fc_ll_mask_part(f, left, v);
-        memcpy(next + v * st->nslots, step(f, st, acc + v * st->nslots), st->nslots * sizeof *next);
+        memcpy(next + v * st->nslots, fc_ll_step_vector(f, st, acc + v * st->nslots),
+               st->nslots * sizeof *next);
     }
     fc_ll_set_mask(f, NULL);
 }
@@ -261,7 +265,7 @@ static void step_band(fc_ll *f, const fc_ll_stage *st, const char *x, const char
 static void accumulators(const fc_ll *f, const fc_ll_stage *st, const char *const *carry,
                          const char *number, const char **acc) {
     for (unsigned i = 0; i < FC_LANES / f->V * st->nslots; i++)
-        acc[i] = is_number(f, st, i % st->nslots) ? number : *carry++;
+        acc[i] = fc_ll_is_number(f, st, i % st->nslots) ? number : *carry++;
 }
 
 /* All accumulators after the whole bands from `first` to `end`, in registers. Numbers of elements
@@ -276,7 +280,7 @@ static const char **whole_bands(fc_ll *f, const fc_ll_stage *st, const char *fir
     types[n] = "i64";
     carried[n++] = first;
     for (unsigned i = 0; i < all; i++) {
-        if (is_number(f, st, i % st->nslots)) continue;
+        if (fc_ll_is_number(f, st, i % st->nslots)) continue;
         types[n] = of_slot[i % st->nslots];
         carried[n++] = start[i % st->nslots];
     }
@@ -285,14 +289,14 @@ static const char **whole_bands(fc_ll *f, const fc_ll_stage *st, const char *fir
     fc_ll_loop_test(f, &band, fc_ll_ins(f, "icmp ult i64 %s, %s", band.carry[0], end));
     f->x = band.carry[0];
     f->nth = taken(f);
-    const bool numbers = has_numbers(f, st);
+    const bool numbers = fc_ll_has_numbers(f, st);
     accumulators(f, st, band.carry + 1, numbers ? fc_ll_splat(f, "i64", f->nth) : NULL, acc);
     step_band(f, st, band.carry[0], NULL, acc, next);
     f->nth = NULL;
     n = 0;
     carried[n++] = fc_ll_bin(f, "add", band.carry[0], fc_ll_number(f, FC_LANES));
     for (unsigned i = 0; i < all; i++)
-        if (!is_number(f, st, i % st->nslots)) carried[n++] = next[i];
+        if (!fc_ll_is_number(f, st, i % st->nslots)) carried[n++] = next[i];
     fc_ll_loop_end(f, &band, carried);
     accumulators(f, st, band.carry + 1,
                  numbers ? fc_ll_int(f, 64, FC_CHUNK / FC_LANES, f->V) : NULL, acc);
@@ -322,7 +326,7 @@ static bool fits_registers(const fc_ll *f, const fc_ll_stage *st) {
     const unsigned most = f->m->vector_bytes >= 64 ? 24 : 16;
     unsigned registers = 0;
     for (unsigned i = 0; i < st->nslots; i++)
-        if (!is_number(f, st, i))
+        if (!fc_ll_is_number(f, st, i))
             registers += FC_LANES / f->V << (fc_dtypes[st->slot[i]].bytes == 8);
     return f->cls->nr == 1 && fc_ll_is_light(f->k) && fc_ll_steps(f, st) <= 6 && registers <= most;
 }
@@ -330,7 +334,7 @@ static bool fits_registers(const fc_ll *f, const fc_ll_stage *st) {
 const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n) {
     if (!fits_registers(f, st) || f->has_inside || f->cls->llvm.brief)
         return by_steps(f, st, first, n, !f->cls->llvm.brief);
-    if (!has_numbers(f, st)) return chunk_in_registers(f, st, first, n);
+    if (!fc_ll_has_numbers(f, st)) return chunk_in_registers(f, st, first, n);
     fc_ll_if whole;
     fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %d", n, FC_CHUNK));
     const char *end = fc_ll_bin(f, "add", first, fc_ll_number(f, FC_CHUNK));

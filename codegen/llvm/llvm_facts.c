@@ -14,10 +14,23 @@ bool fc_ll_is_sum(const fc_kernel *k) {
     return fc_ll_is_light(k) && fc_can_split(k);
 }
 
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* The number of elements of a variance follows from the place and takes no register. */
+unsigned fc_ll_band_vectors(const fc_machine *m, const fc_kernel *k) {
+    const unsigned registers = m->vector_bytes >= 64 ? 16 : 8;
+    unsigned bytes = fc_ll_slot_bytes(k), vectors = 1;
+    for (size_t i = 0; i < k->reductions.len; i++)
+        if (fc_red_counts(&k->reductions.at[i])) bytes -= (unsigned)sizeof(int64_t);
+    const unsigned most = registers * sizeof(float) / FC_LL_BAND_ROWS / bytes;
+    while (2 * vectors <= most) vectors *= 2;
+    return most ? vectors : 0;
+}
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
-enum { WIDE_BYTES = 40 << 10 }; /* of the stack, for a wide block of columns */
-enum { SCANNED = 256 };         /* columns of a scan down whole lines */
+enum { WIDE_BYTES = 40 << 10 };    /* of the stack, for a wide block of columns */
+enum { SCANNED = 256 };            /* columns of a scan down whole lines */
 enum { ACROSS_BYTES = 128 << 10 }; /* of the stack, for levels of a scan that goes row after row */
 
 unsigned fc_ll_slot_bytes(const fc_kernel *k) {
@@ -45,6 +58,7 @@ unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls) {
     if (cls->llvm.across) return cls->llvm.across * FC_LL_ACROSS;
     if (k->schedule == FC_SCHED_SCAN && V > 16) return SCANNED;
     unsigned vectors = slots > 12 ? 1 : slots > 4 ? 2 : 4;
+    if (V > 16 || cls->llvm.tiles) return V;
     return V * (V < 8 ? 2 * vectors : vectors);
 }
 

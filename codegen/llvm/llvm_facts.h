@@ -29,6 +29,13 @@ static inline unsigned fc_ll_narrow_elements(const fc_class *c) {
 }
 
 enum { FC_LL_NARROW_LEVELS = 8 }; /* of the counter of their elements */
+enum { FC_LL_BAND_ROWS = 4 };     /* of packed bands, at a time */
+/* Vectors of each of these that have accumulators in registers; 0: there are not enough. */
+unsigned fc_ll_band_vectors(const fc_machine *m, const fc_kernel *k);
+/* Rows of a unit of narrow. */
+static inline unsigned fc_ll_unit_rows(const fc_class *c) {
+    return c->llvm.bands ? c->vector : FC_LL_TILE;
+}
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -42,7 +49,7 @@ enum { FC_LL_ACROSS = 64 };
 enum { FC_LL_FEW_SPAN = 16384, FC_LL_FEW_LEVELS = 11 };
 enum { FC_LL_WIDE_FROM = 128 };                /* columns of a wide block at least */
 unsigned fc_ll_slot_bytes(const fc_kernel *k); /* of the accumulators of a column */
-unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls); /* of a block of outer */
+unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls);       /* of a block of outer */
 unsigned fc_ll_across_levels(const fc_kernel *k, const fc_class *cls); /* of its counter */
 
 /* ---- the machine ----------------------------------------------------------------------------- */
@@ -58,8 +65,8 @@ fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t);
 /* What a contraction in tiles adds up. */
 fusec_dtype fc_ll_dot_type(const fc_kernel *k, const fc_class *c);
 fc_ll_panels fc_ll_tile_of(const fc_machine *m, fusec_dtype t, const fc_class *c);
-/* Rows of tiles that take what whole tiles leave, and of all in brief code; levels of the counter of
- * those that are read where they are. */
+/* Rows of tiles that take what whole tiles leave, and of all in brief code; levels of the counter
+ * of those that are read where they are. */
 enum { FC_LL_LOW = 4, FC_LL_BRIEF_LOW = 2, FC_LL_DIRECT_LEVELS = 4, FC_LL_ROW_VECTORS = 4 };
 
 #endif

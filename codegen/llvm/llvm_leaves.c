@@ -147,18 +147,22 @@ static const char *flat_row(walk *w) {
 
 /* ---- leaves: stage buffers ------------------------------------------------------------------- */
 
+enum { AHEAD_ALONG = 512 }; /* bytes of each of the rows that are columns */
+
 static void move_tile(walk *w, const fc_stage_buffer *b, bool out, const char *r, const char *n) {
     fc_ll *f = w->f;
     const fusec_dtype t = f->k->accesses.at[b->access].dtype;
     const char *stride = fc_ll_stride(f, b->access, f->lane_axis);
-    const char *by = fc_ll_bin(f, "mul", f->x, stride), *last = fc_ll_number(f, f->V - 1);
+    const char *by = fc_ll_bin(f, "mul", f->x, stride),
+               *last = f->active ? minus(f, f->active, "1") : fc_ll_number(f, f->V - 1);
     const char *element = fc_ll_bin(f, "add", f->base[b->access], by),
                *ahead = fc_ll_number(f, f->V);
     const char *to = "0";
     if (w->vector) {
         element = fc_ll_bin(f, "add", element, r);
-        to = fc_ll_bin(f, "mul", r, fc_ll_number(f, f->V));
-        ahead = fc_ll_bin(f, "mul", stride, ahead);
+        to = fc_ll_bin(f, "mul", minus(f, r, fc_ll_elements_of(w).lo), fc_ll_number(f, f->V));
+        ahead = f->cls->llvm.narrow ? fc_ll_bin(f, "mul", stride, ahead)
+                                    : fc_ll_number(f, AHEAD_ALONG / fc_dtypes[t].bytes);
     } else {
         last = fc_ll_bin(f, "sub", fc_ll_extent(f, f->lane_axis), f->x);
         last = fc_ll_bin(f, "sub", last, "1");

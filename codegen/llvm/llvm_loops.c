@@ -264,14 +264,14 @@ static void narrow(fc_ll *f) {
     narrow_buffers(f);
     task(f, 0, rows, 1);
     task(f, rows, lanes, FC_LL_TILE);
-    task(f, lanes, lanes + 1, FC_LL_TILE);
+    task(f, lanes, lanes + 1, fc_ll_unit_rows(f->cls));
     if (f->cls->llvm.shared) {
         vectors(f, lanes, FC_LOOP_BACK, 1);
         move(f, FC_LEAF_FILL, SHARED);
         fc_loops_close(&f->loops, 1);
         loop(f, FC_LOOP_SERIAL, rows, lanes, 1);
     }
-    vectors(f, lanes, FC_LOOP_BACK, 1);
+    vectors(f, lanes, f->cls->llvm.bands ? FC_LOOP_MASKED : FC_LOOP_BACK, 1);
     move(f, FC_LEAF_FILL, LOADED);
     for (unsigned s = 0; s < f->k->nstages; s++) {
         leaf(f, FC_LEAF_ROW, s);
@@ -291,8 +291,11 @@ static void narrow(fc_ll *f) {
 
 /* With masks of its own a processor needs no other text for a vector that is whole. */
 static void columns(fc_ll *f) {
-    const bool one = f->cls->llvm.few && f->m->vector_bytes >= 64;
-    vectors(f, f->cls->np - 1u, one ? FC_LOOP_MASKED : FC_LOOP_PLAIN, 1);
+    const bool one = f->cls->llvm.few || f->cls->llvm.tiles || f->V > fc_ll_widest(f->m);
+    if (one && f->m->vector_bytes >= 64)
+        vectors(f, f->cls->np - 1u, FC_LOOP_MASKED, fc_ll_columns(f->k, f->cls) / f->V);
+    else
+        vectors(f, f->cls->np - 1u, FC_LOOP_PLAIN, 1);
 }
 
 /* Steps of few instructions wait for each other, unless a vector has several registers. The
@@ -308,14 +311,16 @@ static bool writes_out(const fc_ll *f, const fc_ll_stage *st) {
 static uint8_t ahead_in_columns(const fc_ll *f) {
     const bool scan = f->k->schedule == FC_SCHED_SCAN && f->cls->llvm.ahead;
     if (f->cls->llvm.wide || scan) return FC_LOOP_NEXT_RUN;
-    const bool ask = f->cls->llvm.few && f->cls->llvm.ahead && f->cls->nr == 1;
+    const bool rows = f->cls->llvm.few || (f->k->schedule == FC_SCHED_DOT && !f->cls->llvm.tiles);
+    const bool ask = rows && f->cls->llvm.ahead && f->cls->nr == 1;
     return ask ? FC_LOOP_NEXT_ROWS : FC_LOOP_NOT_AHEAD;
 }
 
 static void steps_of_run(fc_ll *f, unsigned s) {
-    const bool out = writes_out(f, &f->stage[s]);
+    const bool of_tile = f->cls->llvm.tiles && fc_ll_steps(f, &f->stage[s]) <= SHORT;
+    const bool out = of_tile || writes_out(f, &f->stage[s]);
     fc_loop *l = over_elements(f, out ? FC_LOOP_UNROLL : FC_LOOP_SERIAL, 1);
-    if (out) l->count = FC_RUN;
+    if (out) l->count = of_tile ? f->V : FC_RUN;
     l->way = FC_LOOP_CARRY;
     l->phase = (uint8_t)s;
     l->ahead = ahead_in_columns(f);
@@ -324,10 +329,18 @@ static void steps_of_run(fc_ll *f, unsigned s) {
 
 static void reduce_columns(fc_ll *f, unsigned s) {
     const uint32_t run = (uint32_t)fc_run_of(f->k);
+    const bool several = f->cls->llvm.tiles && run > f->V;
     over_elements(f, FC_LOOP_SERIAL, run);
     columns(f);
     leaf(f, FC_LEAF_ROW, s);
+    if (several) {
+        fc_loop *l = over_elements(f, FC_LOOP_SERIAL, f->V);
+        l->way = FC_LOOP_CARRY;
+        l->phase = (uint8_t)s;
+    }
+    if (f->cls->llvm.tiles) leaf(f, FC_LEAF_FILL, LOADED);
     steps_of_run(f, s);
+    if (several) fc_loops_close(&f->loops, 1);
     fc_loops_close(&f->loops, 1);
     leaf(f, FC_LEAF_PUSH, s);
     fc_loops_close(&f->loops, 2);
@@ -388,6 +401,7 @@ static void scan(fc_ll *f) {
 
 static void outer(fc_ll *f) {
     const unsigned lanes = f->cls->np - 1u;
+    if (f->cls->llvm.tiles) tile_buffers(f, LOADED, f->cls->np, f->V, f->V);
     if (f->cls->llvm.split) task(f, f->cls->np, (unsigned)f->cls->np + f->cls->nr, FC_STEP_SPAN);
     task(f, 0, lanes, 1);
     task(f, lanes, lanes + 1, fc_ll_columns(f->k, f->cls));

@@ -12,7 +12,8 @@ enum {
     SOON_BYTES = 1024,  /* the same for the first-level cache, which keeps less of it */
     CONFLICT = 65536,   /* bytes: a half of what the sets of a second-level cache hold, each once */
     AHEAD_ROW = 1 << 16, /* the longest row of which the next one is asked for */
-    AHEAD_PANEL = 4      /* rows of a part of a matrix that goes to a panel: often a page each */
+    AHEAD_PANEL = 4,     /* rows of a part of a matrix that goes to a panel: often a page each */
+    AHEAD_MATRIX = 16    /* rows of one that is multiplied by a vector */
 };
 
 /* Where the lanes of an access are. */
@@ -250,7 +251,8 @@ static void ask_ahead(fc_ll *f, uint32_t a, const char *element) {
                        fc_ll_number(f, f->V * bytes));
     if (f->ahead == FC_LOOP_NEXT_RUN) by = next_run(f, a, bytes);
     if (f->ahead == FC_LOOP_NEXT_ROWS) {
-        const unsigned rows = f->dot ? AHEAD_PANEL * bytes : 2 * AHEAD_BYTES / f->V;
+        unsigned rows = 2 * AHEAD_BYTES / f->V;
+        if (f->k->schedule == FC_SCHED_DOT) rows = (f->dot ? AHEAD_PANEL : AHEAD_MATRIX) * bytes;
         by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np), fc_ll_number(f, rows));
     }
     fc_ll_ask(f, fc_ll_index(f, "i8", pointer(f, a, element), by), f->V * bytes);

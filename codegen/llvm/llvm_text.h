@@ -5,8 +5,9 @@
  * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_function.c
  * (calls), llvm_divide.c, llvm_scale.c, llvm_remainder.c, llvm_reduce.c (accumulators and the
  * trees), llvm_extreme.c (min and max), llvm_keep.c, llvm_stream.c (stores that pass by the cache),
- * llvm_tiles.c, llvm_chunk.c, llvm_inner.c, llvm_packed.c (parts of reductions), llvm_loops.c (the
- * loop form of each schedule), llvm_walk.c (its text), llvm_dot.c, llvm_emit.c (entry).
+ * llvm_tiles.c, llvm_chunk.c, llvm_inner.c, llvm_packed.c, llvm_bands.c (parts of reductions),
+ * llvm_loops.c (the loop form of each schedule), llvm_walk.c (its text), llvm_dot.c, llvm_emit.c
+ * (entry).
  *
  * The text is plain SSA: every value is a name or a literal held as a string of the arena, mutable
  * state is in phis of loops, and larger state (lanes, levels of a tree) in stack arrays of the
@@ -331,6 +332,14 @@ const char **fc_ll_reduce_range(fc_ll *f, const fc_ll_stage *st, const char *lo,
 const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n);
 const char **fc_ll_chunk_by_steps(fc_ll *f, const fc_ll_stage *st, const char *first,
                                   const char *n);
+/* The vector at f->x: its elements join the accumulators. */
+const char **fc_ll_step_vector(fc_ll *f, const fc_ll_stage *st, const char *const *acc);
+/* Whether a slot is the number of elements of var, which need not be counted: in a chunk it follows
+ * from the lane. */
+bool fc_ll_is_number(const fc_ll *f, const fc_ll_stage *st, unsigned slot);
+bool fc_ll_has_numbers(const fc_ll *f, const fc_ll_stage *st);
+/* Of n elements of a chunk, those of the V lanes from lane `first` on. */
+const char *fc_ll_numbers(fc_ll *f, const char *n, const char *first);
 /* One level of a tree: lanes 2i and 2i + 1 of a and b, seen as one vector of 2V lanes, become lane
  * i. */
 const char **fc_ll_join_neighbours(fc_ll *f, const fc_ll_stage *st, const char *const *a,
@@ -658,6 +667,17 @@ void fc_ll_walk(fc_ll *f);
 /* llvm_packed.c: the masks of a row; the accumulators of the V rows at f->x. */
 fc_ll_masks fc_ll_row_masks(fc_ll *f);
 const char **fc_ll_packed(fc_ll *f, const fc_ll_stage *st);
+/* Vectors that wait for the next one of their size; as many as the number of the last one has bits.
+ */
+typedef struct fc_ll_joined {
+    const char **at[16];
+    unsigned n;
+} fc_ll_joined;
+void fc_ll_join_next(fc_ll *f, const fc_ll_stage *st, fc_ll_joined *p, unsigned number,
+                     const char **v);
+/* llvm_bands.c: the same of longer rows, of which so many are `there`; lanes that it keeps. */
+const char **fc_ll_by_bands(fc_ll *f, const fc_ll_stage *st, const char *there);
+unsigned fc_ll_band_lanes(const fc_ll *f);
 /* llvm_tiles.c: whether an access lies along the tiles' axis, and not along the lanes; whether it
  * is loaded once for a block of rows. */
 bool fc_ll_is_tiled(const fc_ll *f, uint32_t access);

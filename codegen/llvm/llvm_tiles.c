@@ -62,16 +62,44 @@ static const char *tile_row(fc_ll *f, unsigned i) {
     return at_byte(f, "%tile", fc_ll_number(f, i), "%step");
 }
 
+/* Rows of the memory's side; `whole`: there are V elements of V rows. */
+static void load_rows(fc_ll *f, fusec_dtype t, bool whole, const char **v) {
+    const char *at = "%memory";
+    for (unsigned i = 0; i < f->V; i++) {
+        if (!whole) at = memory_row(f, i);
+        if (f->cls->llvm.ahead)
+            fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %%ahead", at),
+                      f->V * fc_dtypes[t].bytes);
+        v[i] = fc_ll_read(f, t, f->V, at, false, whole ? NULL : f->mask);
+        if (whole) at = fc_ll_index(f, "i8", at, "%stride");
+    }
+}
+
+static const char **load_any_rows(fc_ll *f, fusec_dtype t) {
+    const char **a = fc_ll_names(f, f->V), **b = fc_ll_names(f, f->V);
+    const char *lanes = fc_ll_ins(f, "icmp ugt i64 %%last, %u", f->V - 2),
+               *elements = fc_ll_ins(f, "icmp ugt i64 %%n, %u", f->V - 1);
+    fc_ll_if whole;
+    fc_ll_if_begin(f, &whole, fc_ll_ins(f, "and i1 %s, %s", lanes, elements));
+    load_rows(f, t, true, a);
+    fc_ll_if_else(f, &whole);
+    fc_ll_set_mask(f, fc_ll_min(f, "%n", fc_ll_number(f, f->V)));
+    load_rows(f, t, false, b);
+    fc_ll_if_end(f, &whole);
+    for (unsigned i = 0; i < f->V; i++)
+        a[i] = fc_ll_either(f, &whole, fc_ll_stored(f, t, f->V), a[i], b[i]);
+    return a;
+}
+
 /* Vector by vector, transposed in registers. */
 static void by_registers(fc_ll *f, fusec_dtype t, bool out) {
     const char *type = fc_ll_stored(f, t, f->V), **v = fc_ll_names(f, f->V);
-    fc_ll_set_mask(f, "%n");
-    for (unsigned i = 0; i < f->V; i++) {
-        const char *at = out ? tile_row(f, i) : memory_row(f, i);
-        if (!out && f->cls->llvm.ahead)
-            fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %%ahead", at),
-                      f->V * fc_dtypes[t].bytes);
-        v[i] = fc_ll_read(f, t, f->V, at, false, out ? NULL : f->mask);
+    if (out) {
+        fc_ll_set_mask(f, "%n");
+        for (unsigned i = 0; i < f->V; i++)
+            v[i] = fc_ll_read(f, t, f->V, tile_row(f, i), false, NULL);
+    } else {
+        v = load_any_rows(f, t);
     }
     fc_ll_transpose(f, type, v);
     for (unsigned i = 0; i < f->V; i++)

@@ -50,14 +50,13 @@ static void body(walk *w, const fc_loop *n) {
     forget(w->f);
 }
 
-/* Of stage buffers whose rows are elements: where the current one is, less the lanes' position. */
-static void find_in_buffers(walk *w, const fc_loop *n, const char *from, const char *at) {
+/* Of stage buffers whose rows are elements: where row `at` is, less the lanes' position. */
+static void find_in_buffers(walk *w, const fc_loop *n, const char *at) {
     fc_ll *f = w->f;
     for (size_t i = 0; i < f->loops.buffer.len; i++) {
         const fc_stage_buffer *b = &f->loops.buffer.at[i];
         if (b->along != n->first || b->packed) continue;
         const unsigned lanes = w->vector ? f->V : b->lanes;
-        if (n->first < f->cls->np) at = minus(f, at, from);
         const char *row = fc_ll_bin(f, "mul", at, fc_ll_number(f, lanes));
         f->tile_row = minus(f, row, w->vector ? f->x : w->of[f->lane_axis].lo);
         return;
@@ -198,7 +197,7 @@ static void begin_turn(walk *w, const fc_loop *n, const range *all, const char *
         if (n->step == 1) f->element = at;
         if (n->step > 1 && f->table) fill_table(w, r);
     }
-    if (n->step == 1) find_in_buffers(w, n, all->lo, at);
+    if (n->step == 1) find_in_buffers(w, n, n->first < f->cls->np ? minus(f, at, all->lo) : at);
 }
 
 static void serial(walk *w, const fc_loop *n) {
@@ -230,12 +229,14 @@ static void carry_in_loop(walk *w, const fc_loop *n, const range *r) {
     const fc_ll_stage *st = stage_of(w, n);
     fc_ll_loop l;
     fc_ll_loop_begin(f, &l, st->nslots + 1, carried_types(w, n),
-                     fc_ll_join(f, st, r->lo, NULL, fc_ll_inits(f, st, f->V)));
+                     fc_ll_join(f, st, r->lo, NULL, w->tile ? w->acc : fc_ll_inits(f, st, f->V)));
     f->element = l.carry[0];
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", f->element, r->hi));
     f->ahead = n->ahead;
     f->nth = fc_ll_bin(f, "sub", f->element, r->lo);
     if (n->step > 1) f->nth = fc_ll_bin(f, "udiv", f->nth, fc_ll_number(f, n->step));
+    if (f->cls->llvm.tiles) find_in_buffers(w, n, f->nth);
+    if (w->tile) f->nth = fc_ll_bin(f, "add", f->nth, w->tile);
     w->acc = l.carry + 1;
     body(w, n);
     fc_ll_loop_end(f, &l, fc_ll_join(f, st, plus(f, f->element, n->step), NULL, w->acc));
@@ -260,11 +261,12 @@ static void carry_written_out(walk *w, const fc_loop *n, const range *r) {
     fc_ll *f = w->f;
     const fc_ll_stage *st = stage_of(w, n);
     const unsigned each = n->ahead == FC_LOOP_NEXT_ROWS ? turns_of_line(f) : 1;
-    w->acc = fc_ll_inits(f, st, f->V);
+    if (!w->tile) w->acc = fc_ll_inits(f, st, f->V);
     fc_ll_follow(f, r->lo);
     for (unsigned i = 0; i < n->count; i++) {
+        if (f->cls->llvm.tiles) find_in_buffers(w, n, fc_ll_number(f, i));
         f->element = st->uses_index ? plus(f, r->lo, i) : r->lo;
-        f->nth = fc_ll_number(f, i);
+        f->nth = w->tile ? plus(f, w->tile, i) : fc_ll_number(f, i);
         f->ahead = i % each ? FC_LOOP_NOT_AHEAD : n->ahead;
         body(w, n);
         if (i + 1 < n->count) fc_ll_follow_on(f);
@@ -272,12 +274,23 @@ static void carry_written_out(walk *w, const fc_loop *n, const range *r) {
     fc_ll_follow_end(f);
 }
 
+/* Tiles have the last row in the place of those that are not there. */
+static bool lanes_are_there(const fc_ll *f) {
+    for (uint32_t a = 0; a < f->cls->naccess; a++)
+        if (f->k->accesses.at[a].level == FC_POINT && !fc_ll_is_tiled(f, a) &&
+            fc_class_move(f->cls, a, f->lane_axis) != FC_MOVE_ZERO)
+            return false;
+    return true;
+}
+
 /* Masked columns take no other way for whole runs, unless all are masked. */
 static void carry(walk *w, const fc_loop *n) {
     fc_ll *f = w->f;
     const fc_ll_stage *st = stage_of(w, n);
+    const char **before = w->acc, *mask = f->mask;
     range r = range_of(w, n);
     if (w->chunk.lo) r.hi = w->chunk.hi;
+    if (f->cls->llvm.tiles && lanes_are_there(f)) f->mask = NULL;
     w->carries = true;
     if (n->kind == FC_LOOP_SERIAL || (f->mask && !f->cls->llvm.few)) {
         carry_in_loop(w, n, &r);
@@ -288,6 +301,7 @@ static void carry(walk *w, const fc_loop *n) {
         carry_written_out(w, n, &r);
         const char **a = w->acc;
         fc_ll_if_else(f, &whole);
+        w->acc = before;
         carry_in_loop(w, n, &r);
         fc_ll_if_end(f, &whole);
         for (unsigned i = 0; i < st->nslots; i++)
@@ -295,8 +309,29 @@ static void carry(walk *w, const fc_loop *n) {
         w->acc = acc;
     }
     w->carries = false;
+    f->mask = mask;
     f->element = f->nth = NULL;
     f->ahead = FC_LOOP_NOT_AHEAD;
+}
+
+/* Tile after tile, which the accumulators go through. */
+static void carry_by_tiles(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    const fc_ll_stage *st = stage_of(w, n);
+    const range all = range_of(w, n);
+    fc_ll_loop l;
+    fc_ll_loop_begin(f, &l, st->nslots + 1, carried_types(w, n),
+                     fc_ll_join(f, st, all.lo, NULL, fc_ll_inits(f, st, f->V)));
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], all.hi));
+    const char *next = plus(f, l.carry[0], n->step);
+    w->of[n->first] = (range){l.carry[0], fc_ll_min(f, next, all.hi)};
+    w->tile = fc_ll_bin(f, "sub", l.carry[0], all.lo);
+    w->acc = l.carry + 1;
+    body(w, n);
+    fc_ll_loop_end(f, &l, fc_ll_join(f, st, next, NULL, w->acc));
+    w->acc = l.carry + 1;
+    w->of[n->first] = all;
+    w->tile = NULL;
 }
 
 /* Turn `i` of those whose accumulators are joined pairwise. */
@@ -451,7 +486,10 @@ static void node(walk *w, const fc_loop *n) {
     case FC_LOOP_LAST: last_turn(w, n); break;
     case FC_LOOP_SERIAL:
     case FC_LOOP_UNROLL:
-        (n->way == FC_LOOP_CARRY ? carry : n->way == FC_LOOP_PAIRS ? pairs : serial)(w, n);
+        if (n->way == FC_LOOP_CARRY)
+            (w->f->loops.node.at[n->body].kind == FC_LEAF_FILL ? carry_by_tiles : carry)(w, n);
+        else
+            (n->way == FC_LOOP_PAIRS ? pairs : serial)(w, n);
         break;
     default: fc_ll_leaf(w, n);
     }
@@ -473,11 +511,17 @@ static unsigned levels(const fc_ll *f) {
     return c->few ? FC_LL_FEW_LEVELS : FC_LL_SPAN_LEVELS;
 }
 
+/* Accumulators of the elements of a row that wait on the stack. */
+static unsigned lanes_of_row(const fc_ll *f) {
+    if (f->cls->llvm.bands) return fc_ll_band_lanes(f);
+    return f->cls->llvm.packed ? f->V * f->V : FC_LANES;
+}
+
 static void accumulators(fc_ll *f, unsigned nlevels, unsigned columns) {
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         fc_ll_stage *st = &f->stage[s];
         if (f->cls->llvm.packed || (fc_ll_along_row(f) && !f->cls->llvm.along))
-            st->lanes = fc_ll_arrays(f, st, f->cls->llvm.packed ? f->V * f->V : FC_LANES);
+            st->lanes = fc_ll_arrays(f, st, lanes_of_row(f));
         for (unsigned p = 0; p < st->nparts; p++) st->part[p].lanes = st->lanes + st->part[p].base;
         if (!f->cls->llvm.packed && !f->cls->llvm.one_chunk)
             st->levels = fc_ll_arrays(f, st, nlevels * columns);
@@ -522,7 +566,7 @@ static void function(fc_ll *f, unsigned which) {
         accumulators(f, which ? FC_LL_LEVELS : levels(f), w.columns);
     if (which == 0) {
         buffers(f);
-        if (f->cls->llvm.packed) f->masks = fc_ll_row_masks(f);
+        if (f->cls->llvm.packed && !f->cls->llvm.bands) f->masks = fc_ll_row_masks(f);
         if (f->cls->llvm.narrow)
             fc_ll_choose_kept(f, f->V * FC_LANES);
         else

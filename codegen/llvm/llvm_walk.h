@@ -28,6 +28,7 @@ typedef struct walk {
     const char *flat; /* number of the row, the lanes' axis apart; NULL: there is one */
     turn turn;
     range chunk;         /* deep: the one under way */
+    const char *tile;    /* columns from tiles: elements of the run before this one; else NULL */
     bool carries;        /* steps go on from `acc` */
     const char **acc;    /* of the stage under way */
     const char **before; /* scan: before the last step */

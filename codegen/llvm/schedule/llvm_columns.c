@@ -65,16 +65,46 @@ static bool gathers(const fc_nest *n) {
     return false;
 }
 
+/* Whether rows of some load are such a distance apart that many of them share few sets of the
+ * nearest cache. */
+static bool rows_collide(const fc_kernel *k, const fc_nest *n) {
+    enum { DISTANCE = 1024 };
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const fc_access *acc = &k->accesses.at[a];
+        const int64_t by = n->stride[(size_t)a * (n->np + n->nr) + n->np];
+        if (acc->buffer != FC_NO_BUFFER && acc->level == FC_POINT && by &&
+            by * fc_dtypes[acc->dtype].bytes % DISTANCE == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Registers side by side in a vector of columns, whose accumulators all stay in registers. The
+ * chain of a contraction waits for each of its steps. A register that does not lie on a line takes
+ * two, of which its neighbour wants the second one again: too late where rows collide. Elsewhere
+ * lines come from the third-level cache a tenth slower in pieces of several. */
+static uint8_t registers_of(const fc_kernel *k, const fc_nest *n, int64_t one) {
+    enum { MOST = 8, MOST_BYTES = 32 };
+    const int64_t width = n->extent[n->np - 1], least = fc_ceil_div(width, one);
+    if (k->schedule != FC_SCHED_DOT && !rows_collide(k, n)) return 1;
+    for (uint8_t r = MOST; r > 1; r /= 2) {
+        const int64_t all = fc_ceil_div(width, r * one) * r; /* with those that are masked */
+        if (r * fc_ll_slot_bytes(k) <= MOST_BYTES && 8 * all <= 9 * least) return r;
+    }
+    return 1;
+}
+
 void fc_ll_choose_columns(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                           fc_class *cls) {
-    if (!fc_ll_is_light(k) || gathers(n) || k->schedule == FC_SCHED_DOT) return;
-    const unsigned few = lanes_of_few(m, k, n);
+    if ((!fc_ll_is_light(k) && k->schedule != FC_SCHED_DOT) || gathers(n)) return;
+    const unsigned few = k->schedule == FC_SCHED_DOT ? 0 : lanes_of_few(m, k, n);
     if (few) {
         cls->llvm.few = true;
         cls->vector = (uint8_t)few;
-    } else if (is_wide(m, k, n)) {
-        cls->llvm.wide = true;
+        return;
     }
+    cls->llvm.wide = k->schedule == FC_SCHED_OUTER && is_wide(m, k, n);
+    cls->vector *= registers_of(k, n, cls->vector);
 }
 
 /* How many columns a block has of a scan that goes row after row, in units of FC_LL_ACROSS; 0: it

@@ -155,26 +155,70 @@ bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, 
     return cls->llvm.brief;
 }
 
-/* Whether short rows can be reduced by vectors along them (llvm_packed.c). */
-static bool can_pack(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+/* Whether the elements of rows that lie in memory one by one can be loaded by vectors along them
+ * (llvm_packed.c): also what is the same for all rows. */
+static bool lies_along(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
     const uint32_t axes = n->np + n->nr;
-    if (m->vector_bytes < 32 || k->nstages != 1 || k->reductions.len != 1 || !fc_ll_is_light(k) ||
-        fc_red_components(&k->reductions.at[0]) != 1 || k->reductions.at[0].record)
-        return false;
+    if (m->vector_bytes < 32 || !fc_can_split(k) || !fc_ll_is_light(k)) return false;
+    for (size_t i = 0; i < k->reductions.len; i++)
+        if (k->reductions.at[i].record) return false;
     for (uint32_t a = 0; a < n->naccess; a++) {
         const int64_t *s = n->stride + (size_t)a * axes;
         const fc_access *acc = &k->accesses.at[a];
-        if (fc_is_stored(k, a)) {
-            if (acc->level == FC_POINT) return false;
-            continue;
-        }
+        if (acc->buffer == FC_NO_BUFFER) return false;
+        if (acc->level != FC_POINT) continue;
         /* masked loads of single bytes are instructions of AVX-512 only */
-        if (acc->buffer == FC_NO_BUFFER || acc->level != FC_POINT || s[n->np] != 1 ||
-            s[n->np - 1] == 0 || (m->vector_bytes < 64 && fc_dtypes[acc->dtype].bytes < 4))
+        if (s[n->np] != 1 || (m->vector_bytes < 64 && fc_dtypes[acc->dtype].bytes < 4))
             return false;
     }
     return true;
 }
+
+/* Whether a load that is gathered or transposed is the same for all rows of a block, there are rows
+ * enough, and such loads, of at most `elements` of each row, have room on the stack. */
+static bool shares(const fc_kernel *k, const fc_nest *n, unsigned elements) {
+    const uint32_t axes = n->np + n->nr;
+    unsigned bytes = 0;
+    if (n->np < 2 || n->extent[n->np - 2] < FEW_ROWS) return false;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *s = n->stride + (size_t)a * axes;
+        const fc_access *acc = &k->accesses.at[a];
+        if (acc->buffer == FC_NO_BUFFER || fc_is_stored(k, a)) continue;
+        if (acc->level == FC_POINT && s[n->np - 2] == 0 &&
+            fc_ll_move_by(s[n->np - 1]) == FC_MOVE_ANY)
+            bytes += FC_LL_TILE * elements * fc_dtypes[acc->dtype].bytes;
+    }
+    return bytes > 0 && bytes <= SHARED_BYTES;
+}
+
+/* A row that stands still for those beside it, but not for those of a block, is brought once for
+ * all of these. */
+static bool can_pack(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    const uint32_t axes = n->np + n->nr;
+    bool stands = false;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        stands |= k->accesses.at[a].level == FC_POINT && !n->stride[(size_t)a * axes + n->np - 1];
+    return k->reductions.len == 1 && fc_red_components(&k->reductions.at[0]) == 1 &&
+           lies_along(m, k, n) && !(stands && shares(k, n, FC_LANES));
+}
+
+/* Longer rows, several at a time, where joining the lanes of one takes longer than its elements: a
+ * variance divides by numbers that are the same for all rows. Sums of several rows at a time are no
+ * faster, and from memory slower. */
+static bool has_bands(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    bool counts = false;
+    if (n->nr != 1 || n->count < FC_LANES || n->count >= FC_CHUNK ||
+        n->extent[n->np - 1] < fc_ll_widest(m) || n->rows < (int64_t)m->threads * fc_ll_widest(m) ||
+        !lies_along(m, k, n))
+        return false;
+    for (size_t i = 0; i < k->reductions.len; i++) {
+        const fc_reduction *r = &k->reductions.at[i];
+        if (fc_red_components(r) > 1 && !fc_red_counts(r)) return false;
+        counts |= fc_red_counts(r);
+    }
+    return counts && fc_ll_band_vectors(m, k) > 0;
+}
+
 /* Rows that leave most lanes of a vector along them idle, or most of the work to joining them. */
 static bool is_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
     const unsigned V = fc_ll_widest(m);
@@ -215,23 +259,6 @@ static bool keeps(const fc_kernel *k, const fc_nest *n) {
     return fc_stores_points(k) && transcendental && n->count <= FC_LL_KEPT_LONG;
 }
 
-/* Whether a load that is gathered or transposed is the same for all rows of a block, there are rows
- * enough, and such loads, of at most `elements` of each row, have room on the stack. */
-static bool shares(const fc_kernel *k, const fc_nest *n, unsigned elements) {
-    const uint32_t axes = n->np + n->nr;
-    unsigned bytes = 0;
-    if (n->np < 2 || n->extent[n->np - 2] < FEW_ROWS) return false;
-    for (uint32_t a = 0; a < n->naccess; a++) {
-        const int64_t *s = n->stride + (size_t)a * axes;
-        const fc_access *acc = &k->accesses.at[a];
-        if (acc->buffer == FC_NO_BUFFER || fc_is_stored(k, a)) continue;
-        if (acc->level == FC_POINT && s[n->np - 2] == 0 &&
-            fc_ll_move_by(s[n->np - 1]) == FC_MOVE_ANY)
-            bytes += FC_LL_TILE * elements * fc_dtypes[acc->dtype].bytes;
-    }
-    return bytes > 0 && bytes <= SHARED_BYTES;
-}
-
 /* How short rows come to lie side by side in the lanes. */
 static void choose_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                           uint8_t *move) {
@@ -240,7 +267,10 @@ static void choose_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest
     cls->llvm.narrow = true;
     cls->llvm.deep = is_deep(m, k, n);
     if (cls->llvm.deep) return;
-    if (!gathered && can_pack(m, k, n)) {
+    if (has_bands(m, k, n)) {
+        cls->llvm.packed = cls->llvm.bands = true;
+        cls->llvm.row_vectors = (uint16_t)fc_ll_band_vectors(m, k);
+    } else if (!gathered && can_pack(m, k, n)) {
         cls->llvm.packed = true;
         cls->llvm.row_vectors = vectors_of_row(n->count, cls->vector);
     } else if (!gathered) {
@@ -317,15 +347,22 @@ static int64_t row_of(const fc_nest *n, const fc_class *cls) {
     return n->extent[n->np - 1] * (cls->llvm.joined ? n->extent[n->np - 2] : 1);
 }
 
-static bool scattered_lanes(const fc_class *cls, uint32_t lanes) {
-    for (uint32_t a = 0; a < cls->naccess; a++)
-        if (fc_class_move(cls, a, lanes) == FC_MOVE_ANY) return true;
-    return false;
+/* Whether columns are gathered from arrays that lie along the reduced axis: a vector with a matrix
+ * that is transposed. The elements of a run come to the stack then as those of a tile. */
+static bool has_columns_across(const fc_kernel *k, const fc_nest *n, unsigned V) {
+    const uint32_t axes = n->np + n->nr;
+    bool any = false;
+    if (n->nr != 1 || n->count < V / 2 || n->extent[n->np - 1] < V / 2 || fc_stores_points(k) ||
+        !tiles_fit(k, n, V, n->np - 1, n->np, V))
+        return false;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *s = n->stride + (size_t)a * axes;
+        if (k->accesses.at[a].level != FC_POINT || k->accesses.at[a].buffer == FC_NO_BUFFER)
+            continue;
+        any |= fc_ll_move_by(s[n->np - 1]) == FC_MOVE_ANY && s[n->np] == 1;
+    }
+    return any;
 }
-
-/* Registers side by side of a contraction without tiles, which is one row times a matrix: a chain
- * alone waits for each of its steps, and for each line, far from the one before. */
-enum { CHAINS = 4 };
 
 /* Whether a scan goes through its rows by vectors along them: they are long enough, and what it
  * stores lies that way. Else the lanes are rows side by side. */
@@ -348,7 +385,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     FC_TRY(fc_class_of(n, FC_TARGET_LLVM, arena, cls, e));
     const uint32_t axes = n->np + n->nr;
     const bool inner = k->schedule == FC_SCHED_INNER,
-               narrow = inner && (is_narrow(m, k, n) || is_deep(m, k, n));
+               narrow = inner && (is_narrow(m, k, n) || is_deep(m, k, n) || has_bands(m, k, n));
     const bool along = scans_along(k, n);
     const uint32_t lanes = (inner && !narrow) || along ? axes - 1 : n->np - 1;
     uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
@@ -366,9 +403,6 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     unsigned channels;
     if (k->schedule == FC_SCHED_DOT) FC_TRY(fc_ll_choose_panels(m, k, n, arena, cls, e));
     if (cls->llvm.panels || cls->llvm.direct) return FUSEC_OK;
-    if (k->schedule == FC_SCHED_DOT && n->extent[n->np - 1] >= CHAINS * cls->vector &&
-        !scattered_lanes(cls, lanes))
-        cls->vector *= CHAINS;
     if (inner && keeps(k, n))
         cls->llvm.keep = n->count <= FC_LL_KEPT ? FC_LL_KEEP_SHORT : FC_LL_KEEP_LONG;
     cls->llvm.one_chunk = inner && !narrow && n->nr == 1 && n->count > 0 && n->count <= FC_CHUNK;
@@ -399,6 +433,14 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     if (fc_is_by_column(k)) {
         fc_ll_choose_columns(m, k, n, cls);
         scattered = cls->llvm.few && fc_ll_has_long_rows(k, n);
+        if (has_columns_across(k, n, cls->vector)) {
+            cls->llvm.tiles = scattered = true;
+            cls->llvm.tile_axis = (uint16_t)n->np;
+            for (uint32_t a = 0; a < n->naccess; a++)
+                move[(size_t)a * axes + n->np] =
+                    (uint8_t)fc_ll_move_by(n->stride[(size_t)a * axes + n->np]);
+        }
+        scattered |= k->schedule == FC_SCHED_DOT; /* a row of a matrix is a page from the next */
     } else if (k->schedule == FC_SCHED_SCAN && !along) {
         scattered = true;
     }
@@ -471,8 +513,9 @@ static void choose_update(const fc_machine *m, const fc_kernel *k, const fc_nest
 
 static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
     if (cls->llvm.narrow) {
-        const int64_t width = n->extent[n->np - 1], blocks = fc_ceil_div(width, FC_LL_TILE);
-        int64_t rows = n->rows / width, each = n->count * FC_LL_TILE;
+        const int64_t width = n->extent[n->np - 1], high = fc_ll_unit_rows(cls);
+        const int64_t blocks = fc_ceil_div(width, high);
+        int64_t rows = n->rows / width, each = n->count * high;
         if (cls->llvm.shared) {
             const int64_t shared = n->extent[n->np - 2];
             rows = rows / shared * fc_ceil_div(shared, FC_LL_TILE);
