@@ -76,13 +76,13 @@ static void choose_tile(const fc_machine *m, const fc_nest *n, int64_t rows, uns
         }
 }
 
-/* Whether matrices of so many bytes are read where they are. Where registers have 32 bytes, those
- * that half of the second-level cache holds: that was measured there. What is copied would have to
- * be read again for it to pay, so the left one may be larger if there is one tile of columns. */
+/* Whether matrices of so many bytes are read where they are: those that half of the second-level
+ * cache holds. What is copied would have to be read again for it to pay, so the left one may be
+ * larger if there is one tile of columns. */
 static bool are_direct(const fc_machine *m, int64_t left, int64_t right, bool one_tile) {
     const int64_t half = near_of(m) / 2 < DIRECT_MOST ? near_of(m) / 2 : DIRECT_MOST;
-    const int64_t most = m->vector_bytes < 64 && half > DIRECT_BYTES ? half : DIRECT_BYTES;
-    return right <= most && (left <= most || (one_tile && most > DIRECT_BYTES));
+    const int64_t most = half > DIRECT_BYTES ? half : DIRECT_BYTES;
+    return right <= most && (left <= most || one_tile);
 }
 
 /* Few results, of operands that a near cache holds, are made from where the operands are: the tile
