@@ -118,9 +118,11 @@ const char **fc_ll_inits(fc_ll *f, const fc_ll_stage *st, unsigned W) {
     return out;
 }
 
+/* Elements that are not there change nothing. What lanes have that are rows or columns which are
+ * not there is of no use to anybody. */
 static const char *keep_masked(fc_ll *f, fusec_dtype t, unsigned W, const char *now,
                                const char *before) {
-    if (!f->mask || f->whole || W == 1) return now;
+    if (!f->mask || f->whole || W == 1 || !fc_ll_along_row(f)) return now;
     const char *type = fc_ll_type(f, t, W);
     return fc_ll_select(f, type, W, f->mask, now, before);
 }
