@@ -114,6 +114,7 @@ enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
     X(direct)    /* dot, in tiles: they are read where they are; vectors of a row of a tile, */    \
     X(direct_rows)  /* and its rows */                                                             \
     X(direct_parts) /* direct: a unit has so many rows as the launch says */                       \
+    X(turned)       /* direct: the right operand lies along k; a unit has a turned copy of it */   \
     X(down_axis)   /* dot, in tiles: the axis of the rows */                                       \
     X(bare)        /* dot, in tiles: the sums are the result, as they are */                       \
     X(low)         /* dot, in panels: of the sums the lower 32 bits are needed, and i32 does */    \

@@ -76,6 +76,7 @@ static const golden_case loop_cases[] = {
      {{"a", FUSEC_F32, 3, {90, 20, 30}},
       {"b", FUSEC_F32, 3, {90, 30, 40}},
       {"c", FUSEC_F32, 1, {40}}}},
+    {"loops_turned", "a @ b.T", {{"a", FUSEC_F32, 2, {900, 64}}, {"b", FUSEC_F32, 2, {12, 64}}}},
     {"loops_row_sums", "sum(x, axis=-1)", {{"x", FUSEC_F32, 2, {64, 300000}}}},
 };
 /* And of a GPU. */

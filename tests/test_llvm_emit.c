@@ -226,8 +226,8 @@ FC_TEST(llvm_emit, text_has_no_sizes) {
         fc_str a, b;
         fc_str_init(&a, &fc_libc_alloc);
         fc_str_init(&b, &fc_libc_alloc);
-        emit_text(fc_samples[i].name, (const int64_t[]){11, 50, 9}, "", &a);
-        emit_text(fc_samples[i].name, (const int64_t[]){12, 53, 10}, "", &b);
+        emit_text(fc_samples[i].name, (const int64_t[]){18, 50, 9}, "", &a);
+        emit_text(fc_samples[i].name, (const int64_t[]){24, 53, 10}, "", &b);
         FC_EXPECT_STREQ(a.data, b.data);
         fc_str_free(&a);
         fc_str_free(&b);

@@ -747,3 +747,23 @@ FC_TEST(llvm_widths, products) {
         full_and_quick(&c);
     }
 }
+
+/* A right operand that lies along k, turned for each unit: columns and elements that fill no
+ * vector, several chunks, units of rows, stacks. */
+FC_TEST(llvm_widths, products_turned) {
+    static const char *const texts[] = {"a @ b.T", "a @ b.T + 1"};
+    const int64_t sizes[][3] = {{17, 33, 5},  {30, 9, 300}, {13, 20, 520},  {601, 60, 64},
+                                {5, 16, 800}, {3, 1, 37},   {700, 17, 300}, {100, 130, 70}};
+    for (size_t i = 0; i < FC_COUNT(sizes) * FC_COUNT(texts); i++) {
+        const int64_t *s = sizes[i / FC_COUNT(texts)];
+        const fusec_dtype t = i % 3 == 1 ? FUSEC_F64 : FUSEC_F32;
+        width_check c = {.text = texts[i % FC_COUNT(texts)], .n = 2, .fill = width_plain};
+        c.in[0] = (width_input){"a", t, 2, {s[0], s[2]}};
+        c.in[1] = (width_input){"b", t, 2, {s[1], s[2]}};
+        full_and_quick(&c);
+    }
+    width_check stack = {.text = "a @ transpose(b, (0, 2, 1)) + 1", .n = 2, .fill = width_plain};
+    stack.in[0] = (width_input){"a", FUSEC_F32, 3, {7, 9, 21}};
+    stack.in[1] = (width_input){"b", FUSEC_F32, 3, {7, 18, 21}};
+    full_and_quick(&stack);
+}

@@ -16,7 +16,8 @@
  *
  * In a class with `direct` the operands are read where they are: loads and nothing else, of few
  * results, which stay in the first-level cache. Rows of a tile lie equally far apart; tiles of LOW
- * rows take what is left of them, the last row as often as needed. Columns are masked.
+ * rows take what is left of them, the last row as often as needed. Columns are masked. With `turned`
+ * the right one lies along k, and each unit transposes it to the stack first.
  *
  * In a class with `pairs` elements have 8 bits. Panels have them as i16, the sums are i32, which
  * are exact for as many as there are, and the chain takes two elements of k at once: they lie side
@@ -245,7 +246,7 @@ static void fill_tiles(fc_ll_dot *d, const char *x, const char *lanes, const cha
         const char *at = fc_ll_bin(f, "mul", x, fc_ll_stride(f, a, f->lane_axis));
         at = fc_ll_dot_plus(f, at, fc_ll_bin(f, "mul", first, fc_ll_stride(f, a, axis)));
         fc_ll_move_tile(f, a, false, fc_ll_dot_plus(f, f->base[a], at),
-                        fc_ll_dot_minus(f, lanes, "1"), n, f->tile[a], f->V, "0");
+                        fc_ll_dot_minus(f, lanes, "1"), n, f->tile[a], fc_ll_number(f, f->V), "0");
     }
 }
 
@@ -345,6 +346,27 @@ static void make_left(fc_ll_dot *d) {
     fc_ll_for_end(f, &l, "1");
 }
 
+/* All of the right operand, V by V elements at a time. */
+static void turn_right(fc_ll_dot *d) {
+    fc_ll *f = d->f;
+    fc_ll_loop columns, elements;
+    const uint32_t a = d->operand[1];
+    const char *n = fc_ll_extent(f, d->n_axis), *k = fc_ll_extra(f, FC_PB_COUNT),
+               *V = fc_ll_number(f, f->V);
+    d->idx[d->m_axis] = "0";
+    fc_ll_set_base(f, d->idx, d->n_axis);
+    d->width = fc_ll_dot_times(f, fc_ll_dot_up(f, n, f->V), f->V);
+    const char *x = fc_ll_for(f, &columns, "0", n), *e = fc_ll_for(f, &elements, "0", k);
+    const char *at = fc_ll_bin(f, "mul", x, fc_ll_stride(f, a, d->n_axis));
+    at = fc_ll_dot_plus(f, fc_ll_dot_plus(f, f->base[a], at), e);
+    const char *last = fc_ll_dot_minus(f, fc_ll_dot_minus(f, n, x), "1");
+    const char *to = fc_ll_dot_plus(f, fc_ll_bin(f, "mul", e, d->width), x);
+    fc_ll_move_tile(f, a, false, at, last, fc_ll_dot_minus(f, k, e), fc_ll_dot_at(d, d->right, to),
+                    d->width, "0");
+    fc_ll_for_end(f, &elements, V);
+    fc_ll_for_end(f, &columns, V);
+}
+
 void fc_ll_dot_fill(fc_ll *f, unsigned operand, const fc_ll_box *b, const char *const *idx) {
     fc_ll_dot *d = f->dot;
     d->b = b;
@@ -352,7 +374,10 @@ void fc_ll_dot_fill(fc_ll *f, unsigned operand, const fc_ll_box *b, const char *
     d->kn = fc_ll_dot_minus(f, b->k.hi, b->k.lo);
     d->rows = padded(d, fc_ll_dot_minus(f, b->rows.hi, b->rows.lo));
     fc_ll_forget(f);
-    (operand ? make_right : make_left)(d);
+    if (d->direct)
+        turn_right(d);
+    else
+        (operand ? make_right : make_left)(d);
     fc_ll_look_along(f, d->n_axis, false);
     fc_ll_forget(f);
 }
@@ -422,6 +447,10 @@ static void find_operands(const fc_ll_dot *d, const fc_ll_box *b, const char *fi
         c->along = fc_ll_stride(f, d->operand[0], k);
         c->next = fc_ll_stride(f, d->operand[1], k);
         c->levels = d->counter;
+        if (!f->cls->llvm.turned) return;
+        c->next = d->width;
+        c->b = fc_ll_dot_at(d, d->right,
+                            fc_ll_dot_plus(f, fc_ll_bin(f, "mul", b->k.lo, d->width), first));
         return;
     }
     const char *i = fc_ll_dot_minus(f, b->down.lo, b->rows.lo);
@@ -623,6 +652,7 @@ void fc_ll_dot_begin(fc_ll *f) {
     const unsigned tile = d->p.height * d->p.width;
     if (!d->bare)
         d->tile = fc_ll_dot_at(d, fc_ll_array(f, d->t, tile + 2 * f->V), fc_ll_number(f, f->V));
+    if (f->cls->llvm.turned) d->right = fc_ll_array(f, d->t, FC_LL_TURNED / fc_dtypes[d->t].bytes);
     if (d->direct)
         d->counter = fc_ll_array(f, d->t, FC_LL_DIRECT_LEVELS * tile);
     else

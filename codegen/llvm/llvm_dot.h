@@ -22,6 +22,7 @@ typedef struct fc_ll_dot {
     const char *levels, *slot, *rows; /* i64: of the counter; taken; of the left panel */
     /* ptr */
     const char *left, *right, *counter, *tile;
+    const char *width;    /* turned: i64, from row to row of the right operand's copy */
     const char *row, *kn; /* i64: first element of the row of a panel that is filled; elements */
     bool turned[2];       /* some load of the operand lies across its vectors */
     const char **held;    /* [ins] where what is one for a block of k is; NULL: nowhere */

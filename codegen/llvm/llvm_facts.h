@@ -65,6 +65,8 @@ fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t);
 /* What a contraction in tiles adds up. */
 fusec_dtype fc_ll_dot_type(const fc_kernel *k, const fc_class *c);
 fc_ll_panels fc_ll_tile_of(const fc_machine *m, fusec_dtype t, const fc_class *c);
+/* Bytes of the stack for an operand that is turned (class.llvm.turned). */
+enum { FC_LL_TURNED = 256 << 10 };
 /* Rows of tiles that take what whole tiles leave, and of all in brief code; levels of the counter
  * of those that are read where they are. */
 enum { FC_LL_LOW = 4, FC_LL_BRIEF_LOW = 2, FC_LL_DIRECT_LEVELS = 4, FC_LL_ROW_VECTORS = 4 };

@@ -169,7 +169,8 @@ static void move_tile(walk *w, const fc_stage_buffer *b, bool out, const char *r
         to = fc_ll_bin(f, "sub", f->x, w->of[f->lane_axis].lo);
     }
     const char *array = fc_ll_index(f, fc_ll_stored(f, t, 1), f->tile[b->access], to);
-    fc_ll_move_tile(f, b->access, out, element, last, n, array, w->vector ? f->V : b->lanes, ahead);
+    fc_ll_move_tile(f, b->access, out, element, last, n, array,
+                    fc_ll_number(f, w->vector ? f->V : b->lanes), ahead);
 }
 
 static void gather(walk *w, const fc_stage_buffer *b) {

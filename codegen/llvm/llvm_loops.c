@@ -438,6 +438,21 @@ static void panel_buffers(fc_ll *f, const fc_ll_panels *p) {
                                                      .elements = FC_DOT_CHUNK});
 }
 
+/* The whole right operand, vectors of columns side by side. */
+static void turned_buffer(fc_ll *f) {
+    const fusec_dtype t = (fusec_dtype)f->k->reductions.at[0].dtype;
+    fc_val value[2];
+    fc_red_values(&f->k->reductions.at[0], NULL, value);
+    fc_loops_buffer(&f->loops,
+                    (fc_stage_buffer){.set = 1,
+                                      .space = FC_SPACE_STACK,
+                                      .transposed = true,
+                                      .along = f->cls->np,
+                                      .access = (uint32_t)f->k->code.ins.at[value[1]].imm,
+                                      .lanes = f->V,
+                                      .elements = FC_LL_TURNED / fc_dtypes[t].bytes / f->V});
+}
+
 /* After the last chunk. */
 static void finish_tile(fc_ll *f, unsigned down, unsigned across, unsigned count) {
     over_elements(f, FC_LOOP_LAST, 1);
@@ -473,6 +488,10 @@ static void contraction(fc_ll *f) {
         leaf(f, FC_LEAF_FILL, 0);
     } else if (f->cls->llvm.direct_parts) {
         task(f, down, down + 1, FC_STEP_ROWS);
+    }
+    if (f->cls->llvm.turned) {
+        turned_buffer(f);
+        leaf(f, FC_LEAF_FILL, 1);
     }
     loop(f, FC_LOOP_SERIAL, across, across + 1, p.width);
     loop(f, FC_LOOP_SERIAL, down, down + 1, p.height);

@@ -687,7 +687,7 @@ bool fc_ll_is_shared(const fc_ll *f, uint32_t access);
  * rows are `step` elements apart: rows become columns. Out: all V rows are there. A class that asks
  * ahead asks for what lies `ahead` elements further. */
 void fc_ll_move_tile(fc_ll *f, uint32_t access, bool out, const char *element, const char *last,
-                     const char *n, const char *array, unsigned step, const char *ahead);
+                     const char *n, const char *array, const char *step, const char *ahead);
 
 /* ---- llvm_emit.c ------------------------------------------------------------------------- */
 

@@ -138,14 +138,15 @@ static void define_move(fc_ll *f, const char *name, fusec_dtype t, bool out) {
 }
 
 void fc_ll_move_tile(fc_ll *f, uint32_t a, bool out, const char *element, const char *last,
-                     const char *n, const char *array, unsigned step, const char *ahead) {
+                     const char *n, const char *array, const char *step, const char *ahead) {
     const fusec_dtype t = f->k->accesses.at[a].dtype;
     const char *type = fc_ll_stored(f, t, 1);
     const char *name = fc_ll_fmt(f, "%s.%s.%s", f->name, out ? "out" : "in", type);
     if (!strstr(f->helpers.data, fc_ll_fmt(f, "void @%s(", name))) define_move(f, name, t, out);
     const char *stride =
         fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->lane_axis), fc_ll_number(f, fc_dtypes[t].bytes));
-    fc_ll_line(f, "call void @%s(ptr %s, i64 %s, i64 %s, i64 %s, ptr %s, i64 %u, i64 %s)", name,
-               fc_ll_element(f, a, element), stride, last, n, array, step * fc_dtypes[t].bytes,
+    fc_ll_line(f, "call void @%s(ptr %s, i64 %s, i64 %s, i64 %s, ptr %s, i64 %s, i64 %s)", name,
+               fc_ll_element(f, a, element), stride, last, n, array,
+               fc_ll_bin(f, "mul", step, fc_ll_number(f, fc_dtypes[t].bytes)),
                fc_ll_bin(f, "mul", ahead, fc_ll_number(f, fc_dtypes[t].bytes)));
 }

@@ -373,7 +373,9 @@ static void pairs(walk *w, const fc_loop *n) {
 static fc_ll_box box_of(walk *w) {
     const unsigned across = w->f->cls->np - 1u, down = w->f->cls->llvm.down_axis;
     const range all[] = {{"0", fc_ll_extent(w->f, down)}, {"0", fc_ll_extent(w->f, across)}};
-    const char *last = fc_ll_ins(w->f, "icmp eq i64 %s, %s", fc_ll_elements_of(w).hi, w->turn.to);
+    const char *last = NULL; /* outside of the loop over chunks */
+    if (w->turn.to)
+        last = fc_ll_ins(w->f, "icmp eq i64 %s, %s", fc_ll_elements_of(w).hi, w->turn.to);
     return (fc_ll_box){.rows = w->unit[down].lo ? w->unit[down] : all[0],
                        .columns = w->unit[across].lo ? w->unit[across] : all[1],
                        .down = w->of[down],

@@ -85,6 +85,14 @@ static bool are_direct(const fc_machine *m, int64_t left, int64_t right, bool on
     return right <= most && (left <= most || one_tile);
 }
 
+/* Whether the right operand lies along k, and there is room for it where it is turned. */
+static bool can_turn(const fc_machine *m, const fc_nest *n, uint32_t right, int64_t bytes) {
+    const int64_t V = fc_ll_widest(m), *s = n->stride + (size_t)right * (n->np + n->nr);
+    return fc_ll_move_by(s[n->np - 1]) == FC_MOVE_ANY && s[n->np] == 1 &&
+           fc_ceil_div(n->count, V) * fc_ceil_div(n->extent[n->np - 1], V) * V * V * bytes <=
+               FC_LL_TURNED;
+}
+
 /* Few results, of operands that a near cache holds, are made from where the operands are: the tile
  * is as high as leaves the fewest rows idle. Larger ones are done in parts, by several threads. */
 static void choose_direct(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
@@ -98,15 +106,18 @@ static void choose_direct(const fc_machine *m, const fc_kernel *k, const fc_nest
     fc_val value[2];
     fc_red_values(&k->reductions.at[0], NULL, value);
     if (n->nr != 1 || m->vector_bytes < 32 || !is_plain(k, value[0], &left) ||
-        !is_plain(k, value[1], &right) ||
-        n->stride[(size_t)right * (n->np + n->nr) + n->np - 1] != 1 ||
+        !is_plain(k, value[1], &right))
+        return;
+    const bool lies = n->stride[(size_t)right * (n->np + n->nr) + n->np - 1] == 1;
+    if ((!lies && !can_turn(m, n, right, bytes)) ||
         !are_direct(m, left_bytes, right_bytes, columns <= p.width) ||
         n->count > (int64_t)FC_DOT_CHUNK << FC_LL_DIRECT_LEVELS)
         return;
     choose_tile(m, n, rows, p.lanes, cls);
+    cls->llvm.turned = !lies;
     cls->llvm.direct_parts = left_bytes > DIRECT_BYTES || right_bytes > DIRECT_BYTES;
     const int64_t each = rows * n->count + n->count * columns + rows * columns;
-    cls->llvm.ahead = !cls->llvm.direct_parts && each * bytes >= AHEAD_BYTES &&
+    cls->llvm.ahead = lies && !cls->llvm.direct_parts && each * bytes >= AHEAD_BYTES &&
                       n->rows > rows * columns &&
                       n->rows / (rows * columns) * each * bytes > near_of(m) / 2;
 }
