@@ -83,6 +83,8 @@ typedef enum fc_cuda_split {
     X(block_rows)  /* scan: a block has a row; else a thread */                                    \
     X(dot_axis)    /* dot, flash: of the rows of a tile; the number of kept axes if none are */    \
     X(dot_across)  /* dot, flash: of the columns, likewise */                                      \
+    X(dot_rows)    /* dot: other axes that are numbered together with that of the rows, as bits */ \
+    X(dot_columns) /* and with that of the columns */                                              \
     X(dot_tile)    /* dot: which of fc_cuda_tiles */                                               \
     X(dot_swapped) /* dot, flash: the columns are of the kernel's left operand */                  \
     X(dot_stages)  /* dot: steps of k in shared memory; flash: of 128 columns */                   \
@@ -178,6 +180,13 @@ typedef struct fc_class {
 
 static inline fc_move fc_class_move(const fc_class *c, uint32_t access, uint32_t axis) {
     return (fc_move)c->move[(size_t)access * (c->np + c->nr) + axis];
+}
+/* The axis of the rows, or columns, of a tile that an axis is numbered together with; or itself. */
+enum { FC_MOST_NUMBERED = 16 };
+static inline unsigned fc_class_numbered(const fc_class *c, unsigned axis) {
+    if (c->target != FC_TARGET_CUDA || axis >= FC_MOST_NUMBERED) return axis;
+    if (c->cuda.dot_rows >> axis & 1) return c->cuda.dot_axis;
+    return c->cuda.dot_columns >> axis & 1 ? c->cuda.dot_across : axis;
 }
 bool fc_class_equal(const fc_class *a, const fc_class *b);
 /* Whether code of class `a` may run where `b` was chosen, under the launch of `b` with so many

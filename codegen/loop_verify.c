@@ -53,7 +53,8 @@ static bool has_tile(const verifier *v) {
     const unsigned down = cuda ? v->cls->cuda.dot_axis : v->cls->llvm.down_axis,
                    across = cuda ? v->cls->cuda.dot_across : v->cls->np - 1u;
     for (unsigned a = 0; a < v->cls->np; a++) {
-        const bool side = a == down || a == across;
+        const unsigned of = fc_class_numbered(v->cls, a);
+        const bool side = of == down || of == across;
         const uint32_t range = range_of(v, a);
         if (side ? range == WHOLE_AXIS || range >= FC_STEP_COLUMNS : range != 1) return false;
     }

@@ -53,7 +53,7 @@ static inline unsigned axis_of(const verifier *v, unsigned own) {
 }
 
 static inline uint32_t range_of(const verifier *v, unsigned own) {
-    return v->range[axis_of(v, own)];
+    return v->range[axis_of(v, fc_class_numbered(v->cls, own))];
 }
 
 /* Elements that are stored for the next part are made as often as it reads them. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/fake_machine.h"
 #include "tests/support/langbox.h"
 #include "tests/support/shell.h"
 #include "tests/support/test.h"
@@ -198,6 +199,43 @@ FC_TEST(lang_index, convolutions_have_the_bits_of_the_interpreter) {
                        d ? "cpu" : "interp", t, t, d, d, d);
         EXPECT_RUN(sh, 0, "cmp a0.npy a1.npy && cmp b0.npy b1.npy && cmp c0.npy c1.npy");
     }
+    shell_close(&sh);
+}
+
+/* Windows through which tiles of a GPU read their operands: along places and along k, one element
+ * and 16 bytes at a time; axes that are rows or columns together; a derivative. */
+FC_TEST(lang_index, convolutions_in_tiles_of_a_gpu) {
+    static const char fake[] = "export FUSEC_LIBCUDA_PATH=" FAKE("whole") " FUSEC_NVRTC_PATH=" FAKE(
+        "whole") " FAKE_CUDA_EXECUTE=1; ";
+    static const char *const of[] = {"f32", "bf16"};
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    OPEN(sh);
+    shell_write(&sh, "conv.fuse",
+                "def of(x: T[n, h, w, c], q: T[n, c, h, w], k: T[3, 3, c, m], r: T[m, c, 3, 3], "
+                "d: T[n, h, w, m]) {\n"
+                "    p = boundary(x, mode=\"zero\")\n"
+                "    o = boundary(q, mode=\"zero\")\n"
+                "    last[s, i in 0..h, j in 0..w, f] = sum[u, v, l](p[s, i + u - 1, j + v - 1, l] "
+                "* k[u, v, l, f])\n"
+                "    first[s, f, i in 0..h, j in 0..w] = sum[l, u, v](o[s, l, i + u - 1, j + v - "
+                "1] * r[f, l, u, v])\n"
+                "    step[s, f, i in 0..3, j in 0..4] = sum[l, u, v](q[s, l, 2*i + u, 2*j + v] * "
+                "r[f, l, u, v])\n"
+                "    inside[s, i in 0..h - 2, j in 0..w - 2, f] = sum[u, v, l](x[s, i + u, j + v, "
+                "l] * k[u, v, l, f])\n"
+                "    by[f, u in 0..3, v in 0..3, l] = sum[s, i, j](p[s, i + u - 1, j + v - 1, l] * "
+                "d[s, i, j, f])\n"
+                "    return last, first, step, inside, by\n}\n");
+    for (size_t t = 0; t < FC_COUNT(of); t++)
+        for (int d = 0; d < 2; d++)
+            EXPECT_RUN(sh, 0,
+                       "%sfusec run conv.fuse -q -d %s x=rand:%s:2x7x11x16 q=rand:%s:2x16x7x11 "
+                       "k=rand:%s:3x3x16x24 r=rand:%s:24x16x3x3 d=rand:%s:2x7x11x24 -o "
+                       "out1=a%d.npy -o out2=b%d.npy -o out3=c%d.npy -o out4=d%d.npy -o "
+                       "out5=e%d.npy && test $(cat ?%d.npy | wc -c) -gt 9000",
+                       d ? fake : "", d ? "cuda" : "interp", of[t], of[t], of[t], of[t], of[t], d,
+                       d, d, d, d, d);
+    EXPECT_RUN(sh, 0, "for i in a b c d e; do cmp ${i}0.npy ${i}1.npy || exit 1; done");
     shell_close(&sh);
 }
 

@@ -74,6 +74,7 @@ typedef struct fc_cuda_gen {
     struct fc_cuda_inside *inside;   /* see cuda_inside.c; NULL: one text is for all vectors */
     const char *given; /* expression: what access `given_access` loads; NULL: all read memory */
     uint32_t given_access;
+    bool divisors;    /* extents that numbers are divided by have names, by* */
     bool given_value; /* of 16 bits: it is a float that has such a value, not the bits */
     uint8_t *had;     /* [FC_CUH_COUNT] sections of the prelude that stand there; NULL: none do */
 } fc_cuda_gen;

@@ -159,9 +159,14 @@ static void sizes(const fc_dot *d) {
     fc_cuda_gen *g = d->g;
     for (int s = 0; s < 2; s++) {
         const fc_dot_side *x = &d->x[s];
-        if (x->axis < g->np)
-            fc_cuda_line(&g->t, "const ix %s = (ix)p.w[%u];", x->size, g->l.extents + x->axis);
-        else
+        if (x->axis < g->np) {
+            fc_cuda_indent(&g->t);
+            fc_str_printf(g->t.out, "const ix %s = (ix)p.w[%u]", x->size, g->l.extents + x->axis);
+            for (unsigned axis = 0; axis < g->np; axis++)
+                if (x->also >> axis & 1)
+                    fc_str_printf(g->t.out, " * (ix)p.w[%u]", g->l.extents + axis);
+            fc_str_add(g->t.out, ";\n");
+        } else
             fc_cuda_line(&g->t, "const ix %s = 1;", x->size);
         fc_cuda_line(&g->t, "const ix %s = (%s + %u) / %u;", s ? "wide" : "high", x->size,
                      x->side - 1, x->side);
@@ -198,7 +203,7 @@ static void begin_tile(const fc_dot *d) {
     if (fc_dot_is_split(d)) fc_dot_split_part(d);
     (d->tile->piped ? fc_flat_place : place_of_tile)(d, tile);
     for (unsigned axis = g->np; axis-- > 0;) {
-        if (axis == d->x[0].axis || axis == d->x[1].axis) continue;
+        if (fc_cuda_is_of_tile(g->cls, axis)) continue;
         const unsigned extent = g->l.extents + axis;
         fc_cuda_line(t, "const ix i%u = rest - fc_quotient(rest, (ix)p.w[%u]) * (ix)p.w[%u];", axis,
                      extent, extent);
@@ -220,13 +225,14 @@ static fc_dot_side operand_of(fc_cuda_gen *g, bool columns) {
     const fc_cuda_tile *tile = fc_cuda_tile_of(g->cls);
     fc_dot_side x = {.value = fc_cuda_red_value(g, 0)[columns != (bool)g->cls->cuda.dot_swapped],
                      .axis = columns ? g->cls->cuda.dot_across : g->cls->cuda.dot_axis,
+                     .also = columns ? g->cls->cuda.dot_columns : g->cls->cuda.dot_rows,
                      .side = (columns ? fc_cuda_tile_columns : fc_cuda_tile_rows)(tile),
                      .reads = columns ? g->cls->cuda.dot_right : g->cls->cuda.dot_left,
                      .name = columns ? "y" : "x",
                      .at = columns ? "n0" : "m0",
                      .size = columns ? "columns" : "down_size"};
     fc_dot_slice(g, x.value);
-    x.by_k = x.reads == FC_CUDA_BY_K || x.reads == FC_CUDA_MADE_BY_K ||
+    x.by_k = x.reads == FC_CUDA_BY_K || x.reads == FC_CUDA_MADE_BY_K || x.reads == FC_CUDA_AT_K ||
              (x.reads == FC_CUDA_BY_ONE && reads_along_k(g));
     x.along =
         x.by_k && (tile->tensor || (tile->stages == 1 && !columns && x.reads == FC_CUDA_BY_K));
@@ -260,6 +266,7 @@ void fc_dot_begin(const fc_dot *d) {
     fc_cuda_line(t, d->tile->piped ? "const unsigned int thread = fc_settled(threadIdx.x);"
                                    : "const unsigned int thread = threadIdx.x;");
     sizes(d);
+    fc_dot_divisors(d);
     if (!fc_dot_is_split(d))
         fc_cuda_line(
             t, "%s *const levels = (%s *)p.w[%u] + (long long)blockIdx.x * p.w[%u] * %u + thread;",

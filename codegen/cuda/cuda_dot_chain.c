@@ -35,7 +35,11 @@ static unsigned turn_of(const fc_dot *d, const fc_dot_side *x) {
 }
 
 static bool comes_by_itself(const fc_dot_side *x) {
-    return x->reads == FC_CUDA_BY_PLACE || x->along;
+    return x->reads == FC_CUDA_BY_PLACE || x->reads == FC_CUDA_AT_PLACE || x->along;
+}
+/* Whether a thread goes on from an address of its own from step to step. */
+static bool goes_on(const fc_dot_side *x) {
+    return x->reads != FC_CUDA_BY_ONE && !fc_cuda_is_at(x->reads);
 }
 
 static uint32_t array_of(const fc_dot *d, const fc_dot_side *x) {
@@ -78,7 +82,7 @@ void fc_chain_begin_tile(const fc_dot *d) {
     for (int s = 0; s < 2; s++) {
         const fc_dot_side *x = &d->x[s];
         const uint32_t a = array_of(d, x);
-        if (x->reads == FC_CUDA_BY_ONE) continue;
+        if (!goes_on(x)) continue;
         fc_dot_slice(g, x->value);
         fc_cuda_line(t, "const %s *%s_from;", d->type, x->name);
         fc_dot_begin_first(d, x);
@@ -112,6 +116,30 @@ static void load_one(const fc_dot *d, const fc_dot_side *x) {
     fc_str_printf(t->out, "%s[u] = depth < count ? (%s)", x->name, d->type);
     fc_cuda_operand(t, x->value);
     fc_str_printf(t->out, " : (%s)0;\n", d->type);
+}
+
+/* Four neighbours whose address is computed. */
+static void load_window(const fc_dot *d, const fc_dot_side *x) {
+    fc_cuda_text *t = &d->g->t;
+    fc_cuda_line(t, "const unsigned int %s = %s_line + u * %u, %s = %s_in;",
+                 x->by_k ? "at" : "deep", x->name, turn_of(d, x), x->by_k ? "deep" : "at", x->name);
+    fc_dot_element(d, x, QUAD);
+    fc_dot_find_window(d, x);
+    fc_cuda_indent(t);
+    if (comes_by_itself(x)) {
+        fc_str_printf(t->out, "fc_bring(stage + %u + (%s_line + u * %u) * %u + %s_in, ", x->from,
+                      x->name, turn_of(d, x), x->line, x->name);
+        fc_dot_window_at(d, x);
+        fc_str_add(t->out, ", ");
+        fc_dot_window_there(d, x);
+        fc_str_add(t->out, ");\n");
+        return;
+    }
+    fc_str_printf(t->out, "%s[u] = ", x->name);
+    fc_dot_window_there(d, x);
+    fc_str_add(t->out, " ? *(const quad *)(");
+    fc_dot_window_at(d, x);
+    fc_str_add(t->out, ") : quad{};\n");
 }
 
 static void load_quad(const fc_dot *d, const fc_dot_side *x) {
@@ -153,9 +181,9 @@ void fc_chain_fill(const fc_dot *d) {
     for (int s = 0; s < 2; s++) {
         const fc_dot_side *x = &d->x[s];
         begin_loads(d, x);
-        (x->reads == FC_CUDA_BY_ONE ? load_one : load_quad)(d, x);
+        (goes_on(x) ? load_quad : x->reads == FC_CUDA_BY_ONE ? load_one : load_window)(d, x);
         fc_cuda_line(t, "}");
-        if (x->reads != FC_CUDA_BY_ONE) advance(d, x);
+        if (goes_on(x)) advance(d, x);
     }
     fc_cuda_line(t, "todo -= %u;", d->tile->depth);
     if (fc_cuda_brings(d->g->cls)) fc_cuda_line(t, "fc_bring_set();");

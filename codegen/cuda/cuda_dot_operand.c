@@ -3,12 +3,14 @@
  * a thread takes, and where they are. */
 #include "codegen/cuda/cuda_dot_operand.h"
 
+#include <stdio.h>
+
 /* ---- elements of the operands ---------------------------------------------------------------- */
 
-void fc_dot_slice(fc_cuda_gen *g, fc_val root) {
+static void slice(fc_cuda_gen *g, const fc_val *root, uint32_t n) {
     memset(g->need, 0, g->code.ins.len);
     memset(g->block, 0, g->code.ins.len);
-    fc_kernel_slice(&g->code, &root, 1, g->need);
+    fc_kernel_slice(&g->code, root, n, g->need);
     memset(g->used, 0, g->k->accesses.len);
     for (fc_val v = 0; v < g->code.ins.len; v++) {
         const fc_instr *i = &g->code.ins.at[v];
@@ -18,19 +20,111 @@ void fc_dot_slice(fc_cuda_gen *g, fc_val root) {
     }
 }
 
+void fc_dot_slice(fc_cuda_gen *g, fc_val root) {
+    slice(g, &root, 1);
+}
+
+static bool divides(const fc_dot *d, unsigned axis) {
+    const fc_cuda_gen *g = d->g;
+    if (axis >= g->np) return axis > g->np;
+    return fc_class_numbered(g->cls, axis) != axis || (axis == d->x[0].axis && d->x[0].also) ||
+           (axis == d->x[1].axis && d->x[1].also);
+}
+
+void fc_dot_divisors(const fc_dot *d) {
+    fc_cuda_gen *g = d->g;
+    g->divisors = fc_cuda_numbers_axes(g->cls);
+    for (unsigned axis = 0; axis < g->axes; axis++)
+        if (divides(d, axis))
+            fc_cuda_line(&g->t, "const fc_divisor by%u = fc_divisor_of((ix)p.w[%u]);", axis,
+                         g->l.extents + axis);
+}
+
+/* The outermost of the axes that are numbered as one. */
+static unsigned first_axis(const fc_dot_side *x) {
+    unsigned axis = 0;
+    while (axis < x->axis && !(x->also >> axis & 1)) axis++;
+    return axis;
+}
+
+void fc_dot_indices(const fc_dot *d, const fc_dot_side *x, const char *number) {
+    fc_cuda_gen *g = d->g;
+    fc_cuda_text *t = &g->t;
+    const unsigned first = first_axis(x);
+    if (x->axis >= g->np) return;
+    if (!x->also) {
+        fc_cuda_line(t, "const ix i%u = %s;", x->axis, number);
+        return;
+    }
+    fc_cuda_line(t, "const ix r%u = %s;", x->axis, number);
+    for (unsigned axis = x->axis, next; axis > first; axis = next) {
+        for (next = axis - 1; !(x->also >> next & 1);) next--;
+        fc_cuda_line(t, "const ix r%u = fc_quotient(r%u, by%u);", next, axis, axis);
+        fc_cuda_line(t, "const ix i%u = r%u - r%u * (ix)p.w[%u];", axis, axis, next,
+                     g->l.extents + axis);
+    }
+    fc_cuda_line(t, "const ix i%u = r%u;", first, first);
+}
+
+/* The other side's rows (columns): none of what follows depends on them. */
+static void stand(const fc_dot *d, const fc_dot_side *x) {
+    for (unsigned axis = 0; axis < d->g->np; axis++)
+        if (axis == x->axis || (axis < FC_MOST_NUMBERED && x->also >> axis & 1))
+            fc_cuda_line(&d->g->t, "const ix i%u = 0;", axis);
+}
+
 void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each) {
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
     const fc_dot_side *other = &d->x[x == d->x];
     fc_cuda_line(t, "const ix place = %s + (ix)at, depth = %s(step + %u) * %u + (ix)deep;", x->at,
                  fc_dot_first(d), fc_cuda_tile_ahead(g->cls), d->tile->depth);
-    if (x->axis < g->np)
-        fc_cuda_line(t, "const ix i%u = place < %s ? place : %s - %u;", x->axis, x->size, x->size,
-                     x->by_k ? 1 : each);
-    if (other->axis < g->np) fc_cuda_line(t, "const ix i%u = 0;", other->axis);
+    if (x->axis < g->np) {
+        char number[64];
+        snprintf(number, sizeof number, "place < %s ? place : %s - %u", x->size, x->size,
+                 x->by_k ? 1 : each);
+        fc_dot_indices(d, x, number);
+    }
+    stand(d, other);
     fc_cuda_line(t, "const ix element = depth < count ? depth : count - %u;", x->by_k ? each : 1);
     fc_cuda_indices(g, g->np, g->axes, "element");
     fc_cuda_bases(g, g->axes);
+}
+
+/* ---- operands through a window --------------------------------------------------------------- */
+
+static const fc_instr *window_of(const fc_dot *d, const fc_dot_side *x) {
+    const fc_val v = fc_cuda_window_of(&d->g->code, x->value);
+    return &d->g->code.ins.at[v];
+}
+
+void fc_dot_find_window(const fc_dot *d, const fc_dot_side *x) {
+    const fc_instr *i = window_of(d, x);
+    const fc_val roots[] = {i->a, i->b};
+    if (i->op == FC_OP_LOAD) return;
+    slice(d->g, roots, 2);
+    fc_cuda_element(d->g);
+}
+
+void fc_dot_window_at(const fc_dot *d, const fc_dot_side *x) {
+    fc_cuda_text *t = &d->g->t;
+    const fc_instr *i = window_of(d, x);
+    if (i->op == FC_OP_LOAD) {
+        fc_str_printf(t->out, "a%u + b%u", (unsigned)d->g->k->accesses.at[i->imm].buffer,
+                      (unsigned)i->imm);
+        return;
+    }
+    fc_str_printf(t->out, "a%u + ", (unsigned)i->imm);
+    fc_cuda_operand(t, i->a);
+}
+
+void fc_dot_window_there(const fc_dot *d, const fc_dot_side *x) {
+    fc_cuda_text *t = &d->g->t;
+    const fc_instr *i = window_of(d, x);
+    fc_str_add(t->out, "depth < count");
+    if (i->op == FC_OP_LOAD) return;
+    fc_str_add(t->out, " && ");
+    fc_cuda_operand(t, i->b);
 }
 
 /* ---- values of 16 bits ---------------------------------------------------------------------- */
@@ -74,8 +168,8 @@ unsigned fc_dot_lines_of(const fc_dot *d, const fc_dot_side *x) {
 }
 
 void fc_dot_stride(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
-    const unsigned axis = x->by_k ? x->axis : d->g->np;
-    if (axis == d->g->np && x->by_k)
+    const unsigned axis = x->by_k ? x->axis : fc_dot_deep_axis(d);
+    if (x->axis == d->g->np && x->by_k)
         fc_str_add(d->g->t.out, "0");
     else
         fc_str_printf(d->g->t.out, "p.w[%u]", fc_cuda_word(d->g, a) + 1 + axis);
@@ -91,8 +185,10 @@ void fc_dot_begin_first(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_line(t, "{");
     if (x->axis < g->np)
         fc_cuda_line(t, "const ix i%u = %s + (ix)%s_%s;", x->axis, x->at, x->name, at);
-    if (other->axis < g->np) fc_cuda_line(t, "const ix i%u = 0;", other->axis);
-    fc_cuda_line(t, "const ix j0 = %s(ix)%s_%s;", fc_dot_first(d), x->name,
-                 x->by_k ? "in" : "line");
+    stand(d, other);
+    for (unsigned axis = g->np; axis < fc_dot_deep_axis(d); axis++)
+        fc_cuda_line(t, "const ix j%u = 0;", axis - g->np);
+    fc_cuda_line(t, "const ix j%u = %s(ix)%s_%s;", fc_dot_deep_axis(d) - g->np, fc_dot_first(d),
+                 x->name, x->by_k ? "in" : "line");
     fc_cuda_bases(g, g->axes);
 }

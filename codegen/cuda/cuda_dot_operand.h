@@ -10,6 +10,7 @@
 typedef struct fc_dot_side {
     fc_val value;
     unsigned axis; /* of its rows (columns); the number of kept axes: it has one */
+    unsigned also; /* other axes that are numbered together with it, as bits */
     unsigned side; /* of them in a tile */
     fc_cuda_reads reads;
     bool by_k;           /* neighbouring threads fetch neighbours along k */
@@ -47,11 +48,20 @@ static inline bool fc_dot_makes(const fc_dot *d) {
     return fc_cuda_is_made(d->x[0].reads) || fc_cuda_is_made(d->x[1].reads);
 }
 
+/* Once a kernel: what numbers of rows, columns and elements of k are divided by. */
+void fc_dot_divisors(const fc_dot *d);
+/* The indices of a row (column), of which `number` is the text. */
+void fc_dot_indices(const fc_dot *d, const fc_dot_side *x, const char *number);
 /* Indices and offsets of the element `at` (of its rows or columns) and `deep` (of k) that is
  * fetched, or of `each` from there on; `depth` < count: it exists. */
 void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each);
-/* Marks in g->need and g->used what one value needs, all of it at a point. */
+/* Marks in g->need and g->used what one value needs, or two, all of it at a point. */
 void fc_dot_slice(fc_cuda_gen *g, fc_val root);
+/* Of an operand through a window, where an element of a group has been placed: the code of its
+ * address. Appends that, and whether there is an element. */
+void fc_dot_find_window(const fc_dot *d, const fc_dot_side *x);
+void fc_dot_window_at(const fc_dot *d, const fc_dot_side *x);
+void fc_dot_window_there(const fc_dot *d, const fc_dot_side *x);
 /* The value that is stored of an operand, and its bits; groups of eight along a line, threads that
  * take them, lines from one turn of all threads to the next, lines of a step. */
 fc_val fc_mma_narrow_of(const fc_dot *d, fc_val v);
@@ -60,6 +70,10 @@ unsigned fc_dot_groups_of_line(const fc_dot *d, const fc_dot_side *x);
 unsigned fc_dot_workers(const fc_dot *d, const fc_dot_side *x);
 unsigned fc_dot_lines_of_turn(const fc_dot *d, const fc_dot_side *x);
 unsigned fc_dot_lines_of(const fc_dot *d, const fc_dot_side *x);
+/* The innermost axis of k, along which neighbours lie. */
+static inline unsigned fc_dot_deep_axis(const fc_dot *d) {
+    return d->g->axes - 1;
+}
 /* Appends the elements from one line of array `a` to the next. */
 void fc_dot_stride(const fc_dot *d, const fc_dot_side *x, uint32_t a);
 /* Once a tile: which of a thread's rows (columns), counted from its first group on, are the last;

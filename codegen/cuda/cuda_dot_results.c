@@ -14,9 +14,13 @@ static void begin_result(const fc_dot *d) {
     const fc_dot_side *x = &d->x[0], *y = &d->x[1];
     fc_cuda_line(t, "const ix across_at = n0 + (ix)column;");
     fc_cuda_line(t, "if (down_at < %s && across_at < %s) {", x->size, y->size);
-    if (x->axis < g->np) fc_cuda_line(t, "const ix i%u = down_at;", x->axis);
-    if (y->axis < g->np && g->cls->vector == 1)
-        fc_cuda_line(t, "const ix i%u = across_at;", y->axis);
+    fc_dot_indices(d, x, "down_at");
+    if (g->cls->vector == 1) {
+        fc_dot_indices(d, y, "across_at");
+    } else { /* results walk the axes of the columns as one */
+        for (unsigned axis = 0; axis < g->np; axis++)
+            if (y->also >> axis & 1) fc_cuda_line(t, "const ix i%u = 0;", axis);
+    }
 }
 
 /* Where group e of a pass is, which opens a scope. */

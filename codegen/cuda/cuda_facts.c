@@ -134,6 +134,15 @@ uint32_t fc_cuda_bare(const fc_code *c, fc_val operand) {
                                                                           : UINT32_MAX;
 }
 
+fc_val fc_cuda_window_of(const fc_code *c, fc_val operand) {
+    const fc_instr *i = &c->ins.at[operand];
+    const bool cast = i->op == FC_OP_CAST || i->op == FC_OP_CVT;
+    const fc_val of = cast ? i->a : operand;
+    const fc_instr *from = &c->ins.at[of];
+    const bool loads = from->op == FC_OP_LOAD || from->op == FC_OP_LOAD_AT;
+    return loads && cast == fc_is_half((fusec_dtype)from->dtype) ? of : FC_NOVAL;
+}
+
 unsigned fc_cuda_made_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *used,
                             unsigned axis) {
     unsigned bytes = 0;

@@ -154,23 +154,42 @@ static inline unsigned fc_cuda_tile_chunk(const fc_cuda_tile *t) { /* of the tre
 }
 /* How an operand is read: by single elements, computed by the kernel's own code; where it is a bare
  * array, by 16 bytes of neighbours along k or along the rows (columns) of the tile; where it is
- * computed from arrays that lie so, or stand, by what eight neighbours need of them. */
+ * computed from arrays that lie so, or stand, by what eight neighbours need of them; where it is an
+ * array through a window, by 16 bytes whose address is computed for each (AT). */
 typedef enum fc_cuda_reads {
     FC_CUDA_BY_ONE,
     FC_CUDA_BY_K,
     FC_CUDA_BY_PLACE,
     FC_CUDA_MADE_BY_K,
     FC_CUDA_MADE_BY_PLACE,
+    FC_CUDA_AT_K,
+    FC_CUDA_AT_PLACE,
 } fc_cuda_reads;
 enum { FC_CUDA_EIGHT = 8 }; /* neighbours of 16 bits that are one access of shared memory */
 static inline bool fc_cuda_is_made(unsigned reads) {
     return reads == FC_CUDA_MADE_BY_K || reads == FC_CUDA_MADE_BY_PLACE;
+}
+static inline bool fc_cuda_is_at(unsigned reads) {
+    return reads == FC_CUDA_AT_K || reads == FC_CUDA_AT_PLACE;
+}
+/* The load behind an operand that is a cast of it, or it itself; FC_NOVAL: it is something else. */
+fc_val fc_cuda_window_of(const fc_code *c, fc_val operand);
+/* Whether an axis is one of the rows or columns of a tile, or numbered together with them. */
+static inline bool fc_cuda_is_of_tile(const fc_class *cls, unsigned axis) {
+    axis = fc_class_numbered(cls, axis);
+    return axis == cls->cuda.dot_axis || axis == cls->cuda.dot_across;
+}
+/* Whether a contraction numbers several axes as one. */
+static inline bool fc_cuda_numbers_axes(const fc_class *cls) {
+    return cls->cuda.kind == FC_CUDA_DOT &&
+           (cls->nr > 1 || cls->cuda.dot_rows || cls->cuda.dot_columns);
 }
 /* Whether operands come to shared memory by copies for which no thread waits. */
 static inline bool fc_cuda_brings(const fc_class *cls) {
     return fc_cuda_on_tensor_cores(cls) || cls->cuda.slide_rows ||
            (cls->cuda.kind == FC_CUDA_DOT &&
             (cls->cuda.dot_left == FC_CUDA_BY_PLACE || cls->cuda.dot_right == FC_CUDA_BY_PLACE ||
+             cls->cuda.dot_left == FC_CUDA_AT_PLACE || cls->cuda.dot_right == FC_CUDA_AT_PLACE ||
              (cls->cuda.dot_left == FC_CUDA_BY_K && fc_cuda_tile_of(cls)->stages == 1)));
 }
 /* Bytes of an element that come to shared memory, of arrays `used` that move along an axis. */

@@ -61,8 +61,12 @@ void fc_cuda_indices(fc_cuda_gen *g, uint32_t first, uint32_t end, const char *n
         name axis = axis_name(g, x), next;
         unsigned extent = g->l.extents + x;
         snprintf(next.text, sizeof next.text, "n%u", (unsigned)x);
-        fc_cuda_line(&g->t, "const ix %s = fc_quotient(%s, (ix)p.w[%u]);", next.text, rest.text,
-                     extent);
+        if (g->divisors)
+            fc_cuda_line(&g->t, "const ix %s = fc_quotient(%s, by%u);", next.text, rest.text,
+                         (unsigned)x);
+        else
+            fc_cuda_line(&g->t, "const ix %s = fc_quotient(%s, (ix)p.w[%u]);", next.text, rest.text,
+                         extent);
         fc_cuda_line(&g->t, "const ix %s = %s - %s * (ix)p.w[%u];", axis.text, rest.text, next.text,
                      extent);
         rest = next;

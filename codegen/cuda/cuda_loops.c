@@ -678,8 +678,7 @@ static void contraction(fc_cuda_gen *g) {
     const fc_cuda_tile *t = fc_cuda_tile_of(g->cls);
     shared_operands(g, t);
     for (unsigned axis = 0; axis < g->np; axis++)
-        if (axis != g->cls->cuda.dot_axis && axis != g->cls->cuda.dot_across)
-            open(g, FC_LOOP_GRID, axis, axis + 1, 1, 1);
+        if (!fc_cuda_is_of_tile(g->cls, axis)) open(g, FC_LOOP_GRID, axis, axis + 1, 1, 1);
     side(g, FC_LOOP_GRID, false, fc_cuda_tile_rows(t), 1);
     side(g, FC_LOOP_GRID, true, fc_cuda_tile_columns(t), 1);
     if (g->cls->cuda.split) over_elements(g, FC_LOOP_GRID, FC_STEP_SPAN, 1);

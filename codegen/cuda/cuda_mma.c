@@ -74,10 +74,10 @@ static void bring_ones(const fc_dot *d, const fc_dot_side *x) {
     const unsigned depth = d->tile->depth, fast = x->by_k ? depth : x->side;
     fc_dot_slice(d->g, fc_mma_narrow_of(d, x->value));
     fc_cuda_line(t, "#pragma unroll 4");
-    fc_cuda_line(t, "for (unsigned int turn = thread; turn < %u; turn += %d) {", x->side * depth,
-                 FC_CUDA_THREADS);
-    fc_cuda_line(t, "const unsigned int %s = turn %% %u, %s = turn / %u;", x->by_k ? "deep" : "at",
-                 fast, x->by_k ? "at" : "deep", fast);
+    fc_cuda_line(t, "for (unsigned int u = 0; u < %u; u++) {", x->side * depth / FC_CUDA_THREADS);
+    fc_cuda_line(t, "const unsigned int %s = thread %% %u, %s = thread / %u + u * %u;",
+                 x->by_k ? "deep" : "at", fast, x->by_k ? "at" : "deep", fast,
+                 FC_CUDA_THREADS / fast);
     fc_dot_element(d, x, 1);
     fc_cuda_element(d->g);
     fc_cuda_indent(t);
@@ -86,6 +86,28 @@ static void bring_ones(const fc_dot *d, const fc_dot_side *x) {
     fc_str_add(t->out, "] = depth < count ? ");
     fc_mma_put_bits(d, x->value);
     fc_str_add(t->out, " : (unsigned short)0;\n");
+    fc_cuda_line(t, "}");
+}
+
+/* ---- operands through a window --------------------------------------------------------------- */
+
+static void bring_window(const fc_dot *d, const fc_dot_side *x) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned down = fc_dot_lines_of_turn(d, x), lines = fc_dot_lines_of(d, x);
+    if (lines < down) fc_cuda_line(t, "if (%s_line < %u)", x->name, lines);
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", lines < down ? 1 : lines / down);
+    fc_cuda_line(t, "const unsigned int %s = %s_line + u * %u, %s = %s_in;",
+                 x->by_k ? "at" : "deep", x->name, down, x->by_k ? "deep" : "at", x->name);
+    fc_dot_element(d, x, FC_CUDA_EIGHT);
+    fc_dot_find_window(d, x);
+    fc_cuda_indent(t);
+    fc_str_printf(t->out, "fc_bring(stage + %u + %s_to + u * %u, ", x->from, x->name,
+                  down * x->line);
+    fc_dot_window_at(d, x);
+    fc_str_add(t->out, ", ");
+    fc_dot_window_there(d, x);
+    fc_str_add(t->out, ");\n");
     fc_cuda_line(t, "}");
 }
 
@@ -101,6 +123,8 @@ void fc_mma_fill(const fc_dot *d) {
             fc_made_ask(d, &d->x[s]);
         else if (d->x[s].reads == FC_CUDA_BY_ONE)
             bring_ones(d, &d->x[s]);
+        else if (fc_cuda_is_at(d->x[s].reads))
+            bring_window(d, &d->x[s]);
         else
             bring_eights(d, &d->x[s]);
     }
@@ -119,7 +143,7 @@ void fc_mma_begin_tile(const fc_dot *d) {
     for (int s = 0; s < 2; s++)
         if (fc_cuda_is_made(d->x[s].reads))
             fc_made_begin(d, &d->x[s]);
-        else if (d->x[s].reads != FC_CUDA_BY_ONE)
+        else if (d->x[s].reads != FC_CUDA_BY_ONE && !fc_cuda_is_at(d->x[s].reads))
             begin_eights(d, &d->x[s]);
 }
 

@@ -210,6 +210,7 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
         put_block(g);
     }
     put(g, g->cls->wide ? FC_CUH_index64 : FC_CUH_index32, true);
+    put(g, g->cls->wide ? FC_CUH_divisor64 : FC_CUH_divisor32, fc_cuda_numbers_axes(g->cls));
     schedule_sections(g);
     code_sections(g);
 }

@@ -201,6 +201,9 @@ static inline double __longlong_as_double(long long v) {
 static inline long long __double_as_longlong(double v) {
     return fc_emu_bits<long long>(v);
 }
+static inline int __clz(int v) {
+    return v ? __builtin_clz((unsigned int)v) : 32;
+}
 static inline int __popcll(unsigned long long v) {
     return __builtin_popcountll(v);
 }

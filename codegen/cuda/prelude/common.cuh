@@ -33,3 +33,22 @@ FC_INLINE ix fc_quotient(ix a, ix b) {
     if (((unsigned long long)a | (unsigned long long)b) >> 32) return a / b;
     return (ix)((unsigned int)a / (unsigned int)b);
 }
+
+// What is divided by again and again. Of 32 bits: the upper bits of a product, exact below 2^31.
+//@ divisor64
+typedef ix fc_divisor;
+FC_INLINE fc_divisor fc_divisor_of(ix b) {
+    return b;
+}
+
+//@ divisor32
+struct fc_divisor {
+    unsigned int by, shift;
+};
+FC_INLINE fc_divisor fc_divisor_of(ix b) {
+    const unsigned int shift = b > 1 ? 32 - __clz(b - 1) : 0;
+    return fc_divisor{(unsigned int)((1ull << (31 + shift)) / (unsigned int)b + 1), 31 + shift};
+}
+FC_INLINE ix fc_quotient(ix a, const fc_divisor &b) {
+    return (ix)((unsigned long long)(unsigned int)a * b.by >> b.shift);
+}

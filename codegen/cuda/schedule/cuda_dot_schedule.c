@@ -20,9 +20,18 @@ static int64_t size_of(const fc_nest *n, unsigned axis) {
     return axis == n->np ? 1 : n->extent[axis];
 }
 
+/* Rows, or columns, of all tiles side by side. */
+static int64_t side_of(const fc_class *cls, const fc_nest *n, bool columns) {
+    const unsigned also = columns ? cls->cuda.dot_columns : cls->cuda.dot_rows;
+    int64_t size = size_of(n, columns ? cls->cuda.dot_across : cls->cuda.dot_axis);
+    for (unsigned x = 0; x < n->np; x++)
+        if (also >> x & 1) size *= n->extent[x];
+    return size;
+}
+
 static int64_t tiles_of(const fc_class *cls, const fc_nest *n, fc_cuda_tile_size tile) {
     const fc_cuda_tile *t = &fc_cuda_tiles[tile];
-    const int64_t rows = size_of(n, cls->cuda.dot_axis), columns = size_of(n, cls->cuda.dot_across);
+    const int64_t rows = side_of(cls, n, false), columns = side_of(cls, n, true);
     return n->rows / rows / columns * fc_ceil_div(rows, fc_cuda_tile_rows(t)) *
            fc_ceil_div(columns, fc_cuda_tile_columns(t));
 }
@@ -39,16 +48,26 @@ static bool is_behind(const fc_kernel *k, const fc_nest *n, uint32_t a, unsigned
            n->stride[(size_t)a * (n->np + n->nr) + axis] == 1;
 }
 
+/* Whether an array walks all axes of k as one. */
+static bool is_one_along_k(const fc_nest *n, uint32_t a) {
+    const int64_t *stride = n->stride + (size_t)a * (n->np + n->nr);
+    for (uint32_t x = n->np; x + 1 < n->np + n->nr; x++)
+        if (stride[x] != stride[x + 1] * n->extent[x + 1]) return false;
+    return true;
+}
+
 static uint16_t reads_of(const fc_kernel *k, const fc_nest *n, fc_val operand, unsigned place,
                          uint32_t align, bool tensor) {
     const fc_instr *i = &k->code.ins.at[operand];
     const uint32_t a = tensor ? fc_cuda_bare(&k->code, operand) : (uint32_t)i->imm;
     const int by = tensor ? 8 : 4;
-    if (n->nr != 1 || a == UINT32_MAX) return FC_CUDA_BY_ONE;
+    if (a == UINT32_MAX) return FC_CUDA_BY_ONE;
     if (!tensor && (i->op != FC_OP_LOAD || fc_dtypes[i->dtype].bytes != 4 ||
                     i->dtype != k->reductions.at[0].dtype))
         return FC_CUDA_BY_ONE;
-    if (fc_cuda_side_by_side(n, a, n->np, align, by)) return FC_CUDA_BY_K;
+    const uint32_t deep = n->np + n->nr - 1, all = (1u << deep) - (1u << n->np);
+    if (!is_one_along_k(n, a)) return FC_CUDA_BY_ONE;
+    if (fc_cuda_side_by_side_in(n, a, all, deep, align, by)) return FC_CUDA_BY_K;
     return place < n->np && fc_cuda_side_by_side(n, a, place, align, by) ? FC_CUDA_BY_PLACE
                                                                          : FC_CUDA_BY_ONE;
 }
@@ -261,16 +280,17 @@ static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
 /* Neighbours along the columns that a thread takes behind the product: what fills 16 bytes of the
  * narrowest array that has them side by side, if they are always aligned. */
 static uint8_t group_of(const fc_kernel *k, const fc_nest *n, const fc_class *cls, uint32_t align) {
-    const unsigned axis = cls->cuda.dot_across;
+    const unsigned axis = cls->cuda.dot_across, also = cls->cuda.dot_columns;
     int by = 0;
-    if (axis != n->np - 1u) return 1;
+    if (axis != n->np - 1u || !fc_cuda_dot_is_one(k, n, axis, also)) return 1;
     for (uint32_t a = 0; a < k->accesses.len; a++) {
         const int each = 16 / (int)fc_cuda_bytes(k, a);
         if (is_behind(k, n, a, axis) && each > by) by = each;
     }
     if (by > MOST) by = MOST;
     for (uint32_t a = 0; a < k->accesses.len && by; a++)
-        if (is_behind(k, n, a, axis) && !fc_cuda_side_by_side(n, a, axis, align, by)) return 1;
+        if (is_behind(k, n, a, axis) && !fc_cuda_side_by_side_in(n, a, also, axis, align, by))
+            return 1;
     return (uint8_t)(by > 1 ? by : 1);
 }
 
@@ -336,7 +356,7 @@ static bool may_pipe(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     enum { STEPS = 4, MOST_CAME = 4 }; /* of an element: 64 registers of a thread */
     const unsigned left = cls->cuda.dot_left, right = cls->cuda.dot_right;
     if (m->sm_major < GROUPS || left == FC_CUDA_BY_ONE || fc_cuda_is_made(left) ||
-        right == FC_CUDA_BY_ONE)
+        right == FC_CUDA_BY_ONE || n->nr != 1 || fc_cuda_is_at(left) || fc_cuda_is_at(right))
         return false;
     if (fc_cuda_is_made(right) &&
         !comes_whole(k, n, uses_of(cls, of, true), is_by_k(right) ? n->np : cls->cuda.dot_across,
@@ -369,8 +389,7 @@ static fc_cuda_tile_size tile_of(const fc_machine *m, const fc_kernel *k, const 
                                  uint32_t align) {
     fc_cuda_tile_size best = FC_CUDA_TILE_FLAT;
     double least = 0;
-    if (tensor && size_of(n, cls->cuda.dot_axis) <= FLAT_ROWS)
-        return flat_of(m, k, n, of, cls, align);
+    if (tensor && side_of(cls, n, false) <= FLAT_ROWS) return flat_of(m, k, n, of, cls, align);
     for (fc_cuda_tile_size i = 0; i < FC_CUDA_TILES; i++) {
         if (!may_take(m, k, n, of, cls, i, tensor)) continue;
         const double cost = fc_cuda_dot_cost(m, &fc_cuda_tiles[i], tiles_of(cls, n, i), n->count);
@@ -379,6 +398,19 @@ static fc_cuda_tile_size tile_of(const fc_machine *m, const fc_kernel *k, const 
         best = i;
     }
     return best;
+}
+
+/* Operands that are read element by element so far may have another way, and more axes. */
+static void find_window(const fc_kernel *k, const fc_nest *n, const fc_dot_axes *of, uint32_t align,
+                        bool tensor, bool columns, fc_class *cls) {
+    uint16_t *reads = columns ? &cls->cuda.dot_right : &cls->cuda.dot_left,
+             *also = columns ? &cls->cuda.dot_columns : &cls->cuda.dot_rows;
+    const unsigned axis = columns ? cls->cuda.dot_across : cls->cuda.dot_axis;
+    const fc_val value = k->reductions.at[0].value[columns != (bool)cls->cuda.dot_swapped];
+    if (*reads != FC_CUDA_BY_ONE) return;
+    *reads = fc_cuda_dot_window(k, n, value, axis, align, tensor);
+    *also = (uint16_t)fc_cuda_dot_join(k, n, uses_of(cls, of, columns), uses_of(cls, of, !columns),
+                                       axis);
 }
 
 fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
@@ -410,6 +442,7 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
     if (tensor && cls->cuda.dot_right == FC_CUDA_BY_ONE)
         cls->cuda.dot_right = made_of(k, n, cls, r->value[!swapped], swapped ? of.left : of.right,
                                       cls->cuda.dot_across, align);
+    for (int s = 0; s < 2; s++) find_window(k, n, &of, align, tensor, s, cls);
     cls->vector = group_of(k, n, cls, align);
     cls->wide = n->far;
     launch_of(m, k, n, &of, tile_of(m, k, n, &of, cls, tensor, align), true, cls, l);

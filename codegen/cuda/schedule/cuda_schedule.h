@@ -33,6 +33,9 @@ bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class
 /* Whether `by` neighbours of one along an axis are 16 bytes that can be read at once, everywhere.
  */
 bool fc_cuda_side_by_side(const fc_nest *n, uint32_t a, unsigned axis, uint32_t align, int by);
+/* The same along several axes, as bits, of which that is the innermost and which are one to it. */
+bool fc_cuda_side_by_side_in(const fc_nest *n, uint32_t a, uint32_t joined, unsigned axis,
+                             uint32_t align, int by);
 fusec_status fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                   uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *l,
                                   fc_error *e);
@@ -53,6 +56,14 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
  * many chunks as a subtree has; what all tiles take, in a unit of its own. */
 int64_t fc_cuda_dot_span(const fc_machine *m, const fc_cuda_tile *t, int64_t tiles, int64_t count);
 double fc_cuda_dot_cost(const fc_machine *m, const fc_cuda_tile *t, int64_t tiles, int64_t count);
+/* cuda_dot_window.c: FC_CUDA_AT_K, FC_CUDA_AT_PLACE, or FC_CUDA_BY_ONE; the axes, as bits, that are
+ * numbered together with that of the rows (columns), which `uses` moves along and `other` does
+ * not; whether those are one to all that is behind the product. */
+uint16_t fc_cuda_dot_window(const fc_kernel *k, const fc_nest *n, fc_val operand, unsigned axis,
+                            uint32_t align, bool tensor);
+unsigned fc_cuda_dot_join(const fc_kernel *k, const fc_nest *n, const uint8_t *uses,
+                          const uint8_t *other, unsigned axis);
+bool fc_cuda_dot_is_one(const fc_kernel *k, const fc_nest *n, unsigned axis, unsigned joined);
 /* The tiles that take any sizes, of 16-bit operands; else the kind stays as it is. */
 fusec_status fc_cuda_dot_plain(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e);

@@ -17,11 +17,24 @@ bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class
     return true;
 }
 
-bool fc_cuda_side_by_side(const fc_nest *n, uint32_t a, unsigned axis, uint32_t align, int by) {
+bool fc_cuda_side_by_side_in(const fc_nest *n, uint32_t a, uint32_t joined, unsigned axis,
+                             uint32_t align, int by) {
     const uint32_t axes = n->np + n->nr;
     const int64_t *stride = n->stride + (size_t)a * axes;
-    if (align % 16 || stride[axis] != 1 || n->extent[axis] % by || n->offset[a] % by) return false;
+    int64_t extent = 1; /* of those that are one, modulo `by` */
+    if (align % 16 || stride[axis] != 1 || n->offset[a] % by) return false;
+    for (uint32_t x = axis + 1, inner = axis; x-- > 0;) {
+        if (x != axis && !(joined >> x & 1)) continue;
+        if (x != axis && stride[x] != stride[inner] * n->extent[inner]) return false;
+        extent = extent * (n->extent[x] % by) % by;
+        inner = x;
+    }
+    if (extent) return false;
     for (uint32_t x = 0; x < axes; x++)
-        if (x != axis && stride[x] % by) return false;
+        if (x != axis && !(joined >> x & 1) && stride[x] % by) return false;
     return true;
+}
+
+bool fc_cuda_side_by_side(const fc_nest *n, uint32_t a, unsigned axis, uint32_t align, int by) {
+    return fc_cuda_side_by_side_in(n, a, 0, axis, align, by);
 }
