@@ -118,6 +118,9 @@ enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
     X(direct_parts) /* direct: a unit has so many rows as the launch says */                       \
     X(turned)       /* direct: the right operand lies along k; a unit has a turned copy of it */   \
     X(down_axis)   /* dot, in tiles: the axis of the rows */                                       \
+    X(rows)        /* dot, in panels: axes that are numbered as rows, that is the innermost, */    \
+    X(columns)     /* and as columns, which all but the right operand walks as one; 0: one */      \
+    X(deep_one)    /* the left operand walks the axes of k as one */                               \
     X(bare)        /* dot, in tiles: the sums are the result, as they are */                       \
     X(low)         /* dot, in panels: of the sums the lower 32 bits are needed, and i32 does */    \
     X(pairs)       /* dot, in panels: elements have 8 bits; two products at a time, in i32 */      \
@@ -184,6 +187,12 @@ static inline fc_move fc_class_move(const fc_class *c, uint32_t access, uint32_t
 /* The axis of the rows, or columns, of a tile that an axis is numbered together with; or itself. */
 enum { FC_MOST_NUMBERED = 16 };
 static inline unsigned fc_class_numbered(const fc_class *c, unsigned axis) {
+    if (c->target == FC_TARGET_LLVM && axis < c->np) {
+        if (axis + c->llvm.columns >= c->np) return c->np - 1u;
+        return axis <= c->llvm.down_axis && axis + c->llvm.rows > c->llvm.down_axis
+                   ? c->llvm.down_axis
+                   : axis;
+    }
     if (c->target != FC_TARGET_CUDA || axis >= FC_MOST_NUMBERED) return axis;
     if (c->cuda.dot_rows >> axis & 1) return c->cuda.dot_axis;
     return c->cuda.dot_columns >> axis & 1 ? c->cuda.dot_across : axis;

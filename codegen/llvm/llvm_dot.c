@@ -49,7 +49,7 @@ static bool lies_across(const fc_ll_dot *d, uint32_t a, bool left) {
     const fc_ll *f = d->f;
     const unsigned k = f->cls->np, lanes = left ? k : d->n_axis, rows = left ? d->m_axis : k;
     if (f->k->accesses.at[a].buffer == FC_NO_BUFFER || fc_is_stored(f->k, a)) return false;
-    if (f->cls->nr > 1) return false;
+    if (f->cls->nr > 1 || (left ? d->all_rows : d->columns) > 1) return false;
     for (fc_val v = 0; v < f->code.ins.len; v++) {
         const fc_instr *i = &f->code.ins.at[v];
         if (d->need[!left][v] && i->op == FC_OP_LOAD && i->imm == a && i->level == FC_POINT)
@@ -75,8 +75,8 @@ static const char *padded(const fc_ll_dot *d, const char *rows) {
 }
 
 /* A vector of an operand to its panel. */
-static void to_panel(const fc_ll_dot *d, const char *panel, const char *element, const char *v,
-                     fc_val value) {
+void fc_ll_dot_to_panel(const fc_ll_dot *d, const char *panel, const char *element, const char *v,
+                        fc_val value) {
     fc_ll *f = d->f;
     const char *wide = fc_ll_type(f, (fusec_dtype)f->k->reductions.at[0].dtype, f->V);
     if (f->cls->llvm.low) v = fc_ll_ins(f, "trunc %s %s to %s", wide, v, fc_ll_type(f, d->t, f->V));
@@ -92,8 +92,8 @@ static void to_panel(const fc_ll_dot *d, const char *panel, const char *element,
 }
 
 /* Code that is long stands once. */
-static void copy(fc_ll_dot *d, unsigned operand, const char *from, const char *to,
-                 fc_ll_body body) {
+void fc_ll_dot_copy(fc_ll_dot *d, unsigned operand, const char *from, const char *to,
+                    fc_ll_body body) {
     enum { SHORT = 4 };
     unsigned work = 0;
     for (size_t v = 0; v < d->f->code.ins.len; v++) work += d->need[operand][v];
@@ -158,6 +158,11 @@ static void take_held(const fc_ll_dot *d) {
             f->v[v] = fc_ll_fill(f, (fusec_dtype)f->code.ins.at[v].dtype, f->V, d->held[v], "0");
 }
 
+/* No row yet, or no part of one. */
+static void stand_still(fc_ll_dot *d) {
+    for (unsigned a = d->m_axis + 1 - d->all_rows; a <= d->m_axis; a++) d->idx[a] = "0";
+}
+
 static void copy_right(fc_ll *f, void *user) {
     const fc_ll_dot *d = user;
     fc_ll_forget(f);
@@ -171,7 +176,7 @@ static void copy_right(fc_ll *f, void *user) {
     const char *to =
         fc_ll_dot_plus(f, fc_ll_dot_times(f, panel, d->p.width * FC_DOT_CHUNK), d->row);
     to = fc_ll_dot_plus(f, to, fc_ll_dot_minus(f, x, fc_ll_bin(f, "mul", panel, width)));
-    to_panel(d, d->right, to, v, d->value[1]);
+    fc_ll_dot_to_panel(d, d->right, to, v, d->value[1]);
 }
 
 /* Zeros for the row that makes the number of them even. */
@@ -219,7 +224,7 @@ static void right_row(fc_ll_dot *d, const char *k, const char *from, const char 
     f->element = fc_ll_dot_plus(f, d->b->k.lo, k);
     if (f->cls->nr > 1) f->at = fc_ll_at_element(f, f->element);
     d->row = fc_ll_dot_times(f, k, d->p.width);
-    copy(d, 1, from, to, copy_right);
+    fc_ll_dot_copy(d, 1, from, to, copy_right);
     f->at = NULL;
     f->element = NULL;
 }
@@ -255,12 +260,12 @@ static void copy_left_here(fc_ll *f, void *user) {
     fc_ll_forget_points(f);
     fc_ll_emit_points(f, d->need[0]);
     const char *v = fc_ll_value(f, d->value[0], f->V);
-    to_panel(d, d->left, fc_ll_dot_plus(f, d->row, fc_ll_dot_minus(f, f->x, d->b->k.lo)), v,
-             d->value[0]);
+    fc_ll_dot_to_panel(d, d->left, fc_ll_dot_plus(f, d->row, fc_ll_dot_minus(f, f->x, d->b->k.lo)),
+                       v, d->value[0]);
 }
 
 static void copy_left(fc_ll *f, void *user) {
-    if (f->cls->nr > 1)
+    if (f->cls->nr > 1 && !f->cls->llvm.deep_one)
         fc_ll_at_vector(f, copy_left_here, user);
     else
         copy_left_here(f, user);
@@ -269,12 +274,12 @@ static void copy_left(fc_ll *f, void *user) {
 /* Row `m` of the left operand to row `i` of the panel, elements [from, to). */
 static void left_row(fc_ll_dot *d, const char *m, const char *i, const char *from, const char *to) {
     fc_ll *f = d->f;
-    d->idx[d->m_axis] = m;
+    fc_ll_decompose(f, m, d->m_axis + 1 - d->all_rows, d->m_axis + 1, d->idx);
     fc_ll_forget(f);
     fc_ll_set_base(f, d->idx, d->n_axis);
     fc_ll_emit_rows(f, d->need[0]);
     d->row = fc_ll_dot_times(f, i, d->p.step);
-    copy(d, 0, from, to, copy_left);
+    fc_ll_dot_copy(d, 0, from, to, copy_left);
 }
 
 /* Where an operand lies across its vectors: V of its rows at a time. */
@@ -292,7 +297,7 @@ static void by_tiles(fc_ll_dot *d, bool left) {
                              : fc_ll_dot_plus(f, d->b->k.lo, i);
     const char *n = left ? fc_ll_min(f, fc_ll_dot_minus(f, d->b->rows.hi, first), V)
                          : fc_ll_dot_minus(f, end, i);
-    d->idx[d->m_axis] = "0";
+    stand_still(d);
     fc_ll_set_base(f, d->idx, d->n_axis);
     fill_tiles(d, x, fc_ll_dot_minus(f, x1, x), first, n, left);
     if (!left) hold_blocks(d, i, x, to);
@@ -315,9 +320,11 @@ static void make_right(fc_ll_dot *d) {
     fc_ll *f = d->f;
     fc_ll_loop l;
     fc_ll_look_along(f, d->n_axis, false);
-    d->idx[d->m_axis] = "0";
+    stand_still(d);
     fc_ll_set_base(f, d->idx, d->n_axis);
-    if (d->turned[1]) {
+    if (d->columns > 1) {
+        fc_ll_dot_make_pieces(d);
+    } else if (d->turned[1]) {
         by_tiles(d, false);
     } else {
         const bool next = !f->cls->llvm.brief && f->cls->nr == 1;
@@ -548,9 +555,10 @@ void fc_ll_dot_finish(fc_ll *f, const fc_ll_box *b, const char *m) {
     f->red[0].vector = fc_ll_finish(f, 0, f->V, &v);
 }
 
-void fc_ll_dot_put(fc_ll *f, const fc_ll_box *b, const char *const *idx, const char *span) {
+void fc_ll_dot_put(fc_ll *f, const fc_ll_box *b, const char *m, const char *const *idx,
+                   const char *span) {
     const fc_ll_dot *d = f->dot;
-    const char *v = sums_of(d, b, idx[d->m_axis]), *row = "0";
+    const char *v = sums_of(d, b, m), *row = "0";
     for (unsigned i = 0; i < f->cls->np; i++)
         row = fc_ll_dot_plus(f, fc_ll_bin(f, "mul", row, fc_ll_extent(f, i)),
                              i == d->n_axis ? f->x : idx[i]);
@@ -595,6 +603,8 @@ static void place_panels(fc_ll_dot *d) {
         fc_ll_ins(f, "call i64 @llvm.ctlz.i64(i64 %s, i1 false)", fc_ll_dot_minus(f, chunks, "1")));
     const char *levels = fc_ll_bin(f, "mul", fc_ll_bin(f, "mul", rows, columns), d->levels);
     const char *all = fc_ll_dot_plus(f, fc_ll_dot_plus(f, right, left), levels);
+    if (d->columns > 1) /* and a line, with room for a vector past its end */
+        all = fc_ll_dot_plus(f, all, fc_ll_dot_plus(f, columns, fc_ll_number(f, FC_LL_LINE_ROOM)));
     const char *slots = fc_ll_bin(f, "lshr", fc_ll_extra(f, FC_PB_SPAN), "32");
     if (split) slots = fc_ll_bin(f, "and", slots, "65535");
     d->slot = take_slot(f, slots);
@@ -606,6 +616,7 @@ static void place_panels(fc_ll_dot *d) {
     d->right = fc_ll_dot_at(d, d->right, fc_ll_bin(f, "mul", d->slot, all));
     d->left = fc_ll_dot_at(d, d->right, right);
     d->counter = fc_ll_dot_at(d, d->left, left);
+    d->line = fc_ll_dot_at(d, d->counter, levels);
 }
 
 /* ---- the function ---------------------------------------------------------------------------- */
@@ -640,7 +651,9 @@ void fc_ll_dot_begin(fc_ll *f) {
                      .bare = f->cls->llvm.bare,
                      .low = f->cls->llvm.brief ? FC_LL_BRIEF_LOW : FC_LL_LOW,
                      .n_axis = f->cls->np - 1u,
-                     .m_axis = f->cls->llvm.down_axis};
+                     .m_axis = f->cls->llvm.down_axis,
+                     .columns = f->cls->llvm.columns ? f->cls->llvm.columns : 1,
+                     .all_rows = f->cls->llvm.rows ? f->cls->llvm.rows : 1};
     d->p = fc_ll_tile_of(f->m, d->t, f->cls);
     d->vectors = d->p.width / d->p.lanes;
     d->type = fc_ll_type(f, d->t, 1);

@@ -17,12 +17,14 @@ typedef struct fc_ll_dot {
     uint8_t *need[2];    /* code of the left and of the right operand */
     uint32_t operand[2]; /* direct: their accesses */
     unsigned n_axis, m_axis;
+    unsigned columns, all_rows; /* axes that are numbered as columns, as rows */
     const char *idx[FC_MAX_AXES];
     const fc_ll_box *b;
     const char *levels, *slot, *rows; /* i64: of the counter; taken; of the left panel */
     /* ptr */
     const char *left, *right, *counter, *tile;
     const char *width;    /* turned: i64, from row to row of the right operand's copy */
+    const char *line;     /* of a row of the right panel, if it is made in pieces */
     const char *row, *kn; /* i64: first element of the row of a panel that is filled; elements */
     bool turned[2];       /* some load of the operand lies across its vectors */
     const char **held;    /* [ins] where what is one for a block of k is; NULL: nowhere */
@@ -57,6 +59,14 @@ typedef struct fc_ll_dot_call {
  * height; whether columns past the last one are masked. */
 void fc_ll_dot_tile(const fc_ll_dot *d, unsigned height);
 bool fc_ll_dot_is_masked(const fc_ll_dot *d);
+
+/* llvm_dot.c: a vector of an operand to its panel; the vectors [from, to) of one. */
+void fc_ll_dot_to_panel(const fc_ll_dot *d, const char *panel, const char *element, const char *v,
+                        fc_val value);
+void fc_ll_dot_copy(fc_ll_dot *d, unsigned operand, const char *from, const char *to,
+                    fc_ll_body body);
+/* llvm_dot_window.c: the right panel, where columns are of several axes. */
+void fc_ll_dot_make_pieces(fc_ll_dot *d);
 
 static inline const char *fc_ll_dot_times(fc_ll *f, const char *a, unsigned b) {
     return fc_ll_bin(f, "mul", a, fc_ll_number(f, b));

@@ -60,6 +60,14 @@ unsigned fc_ll_widest(const fc_machine *m); /* lanes of f32 of a vector register
 typedef struct fc_ll_panels {
     unsigned height, width, lanes, step;
 } fc_ll_panels;
+enum { FC_LL_LINE_ROOM = 64 }; /* elements of a vector, at most */
+/* The outermost of the axes that are numbered as columns of a contraction, as rows. */
+static inline unsigned fc_ll_first_column(const fc_class *c) {
+    return c->np - (c->llvm.columns ? c->llvm.columns : 1u);
+}
+static inline unsigned fc_ll_first_row(const fc_class *c) {
+    return c->llvm.down_axis + 1u - (c->llvm.rows ? c->llvm.rows : 1u);
+}
 fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t);
 /* The same of a class, whose operands may be read where they are. */
 /* What a contraction in tiles adds up. */

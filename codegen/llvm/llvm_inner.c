@@ -40,7 +40,7 @@ static void lane_coordinates(fc_ll *f, const char *first) {
 }
 
 /* Offsets of accesses of a point at indices `idx` of the reduced axes. */
-static const char **offsets_at(fc_ll *f, const char *const *idx) {
+const char **fc_ll_offsets_at(fc_ll *f, const char *const *idx) {
     const char **at = fc_ll_names(f, f->cls->naccess);
     const unsigned end = (unsigned)f->cls->np + f->cls->nr;
     for (uint32_t a = 0; a < f->cls->naccess; a++) {
@@ -53,7 +53,7 @@ static const char **offsets_at(fc_ll *f, const char *const *idx) {
 const char **fc_ll_at_element(fc_ll *f, const char *element) {
     const char *idx[FC_MAX_AXES];
     fc_ll_decompose(f, element, f->cls->np, (unsigned)f->cls->np + f->cls->nr, idx);
-    return offsets_at(f, idx);
+    return fc_ll_offsets_at(f, idx);
 }
 
 void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user) {
@@ -68,7 +68,7 @@ void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user) {
     const char *last = fc_ll_bin(f, "add", idx[end - 1], lanes);
     fc_ll_if within;
     fc_ll_if_begin(f, &within, fc_ll_ins(f, "icmp ule i64 %s, %s", last, fc_ll_extent(f, end - 1)));
-    f->fixed = offsets_at(f, idx);
+    f->fixed = fc_ll_offsets_at(f, idx);
     fc_ll_step_inside(f, body, user);
     f->fixed = NULL;
     fc_ll_if_else(f, &within);

@@ -454,7 +454,8 @@ static void turned_buffer(fc_ll *f) {
 }
 
 /* After the last chunk. */
-static void finish_tile(fc_ll *f, unsigned down, unsigned across, unsigned count) {
+static void finish_tile(fc_ll *f, unsigned count) {
+    const unsigned across = fc_ll_first_column(f->cls), down = fc_ll_first_row(f->cls);
     over_elements(f, FC_LOOP_LAST, 1);
     fold(f, 0, FC_DOT_CHUNK);
     if (f->cls->llvm.bare) {
@@ -462,43 +463,43 @@ static void finish_tile(fc_ll *f, unsigned down, unsigned across, unsigned count
         leaf(f, FC_LEAF_STORE, FC_PHASE_RESULTS);
         return;
     }
-    loop(f, FC_LOOP_SERIAL, down, down + 1, 1);
-    if (f->m->vector_bytes >= 64)
-        vectors(f, across, FC_LOOP_MASKED, count);
-    else
-        vectors(f, across, FC_LOOP_ALIGNED, 1);
+    loop(f, FC_LOOP_SERIAL, down, f->cls->llvm.down_axis + 1u, 1);
+    const bool masks = f->m->vector_bytes >= 64;
+    vectors(f, across, masks ? FC_LOOP_MASKED : FC_LOOP_ALIGNED, masks ? count : 1)->end =
+        f->cls->np;
     leaf(f, f->cls->llvm.split ? FC_LEAF_PUT : FC_LEAF_FINISH, 0);
     if (!f->cls->llvm.split) results(f);
 }
 
 /* Chunks outermost, so that a panel serves all tiles of a block; or tile by tile. */
 static void contraction(fc_ll *f) {
-    const unsigned across = f->cls->np - 1u, down = f->cls->llvm.down_axis;
+    const unsigned across = fc_ll_first_column(f->cls), down = fc_ll_first_row(f->cls),
+                   end = f->cls->llvm.down_axis + 1u;
     const fc_ll_panels p = fc_ll_tile_of(f->m, fc_ll_dot_type(f->k, f->cls), f->cls);
     const bool direct = f->cls->llvm.direct;
     if (!direct) panel_buffers(f, &p);
     if (f->cls->llvm.split) task(f, f->cls->np, (unsigned)f->cls->np + f->cls->nr, FC_STEP_SPAN);
     task(f, 0, down, 1);
-    task(f, down + 1, across, 1);
+    task(f, end, across, 1);
     if (!direct) {
-        task(f, across, across + 1, FC_STEP_COLUMNS);
-        task(f, down, down + 1, FC_STEP_ROWS);
+        task(f, across, f->cls->np, FC_STEP_COLUMNS);
+        task(f, down, end, FC_STEP_ROWS);
         over_elements(f, FC_LOOP_SERIAL, FC_DOT_CHUNK);
         leaf(f, FC_LEAF_FILL, 1);
         leaf(f, FC_LEAF_FILL, 0);
     } else if (f->cls->llvm.direct_parts) {
-        task(f, down, down + 1, FC_STEP_ROWS);
+        task(f, down, end, FC_STEP_ROWS);
     }
     if (f->cls->llvm.turned) {
         turned_buffer(f);
         leaf(f, FC_LEAF_FILL, 1);
     }
-    loop(f, FC_LOOP_SERIAL, across, across + 1, p.width);
-    loop(f, FC_LOOP_SERIAL, down, down + 1, p.height);
+    loop(f, FC_LOOP_SERIAL, across, f->cls->np, p.width);
+    loop(f, FC_LOOP_SERIAL, down, end, p.height);
     if (direct) over_elements(f, FC_LOOP_SERIAL, FC_DOT_CHUNK);
     leaf(f, FC_LEAF_LANES, 0);
     leaf(f, FC_LEAF_PUSH, 0);
-    finish_tile(f, down, across, (p.width + f->V - 1) / f->V);
+    finish_tile(f, (p.width + f->V - 1) / f->V);
 }
 
 /* ---- split reductions ------------------------------------------------------------------------ */

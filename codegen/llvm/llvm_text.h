@@ -348,6 +348,7 @@ const char **fc_ll_join_neighbours(fc_ll *f, const fc_ll_stage *st, const char *
 void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user);
 /* Offsets of accesses of a point at `element` of several reduced axes, numbered as one. */
 const char **fc_ll_at_element(fc_ll *f, const char *element);
+const char **fc_ll_offsets_at(fc_ll *f, const char *const *idx); /* at indices of the reduced axes */
 
 /* ---- llvm_far.c -------------------------------------------------------------------------- */
 
@@ -383,7 +384,8 @@ void fc_ll_dot_fill(fc_ll *f, unsigned operand, const fc_ll_box *b, const char *
 void fc_ll_dot_push(fc_ll *f, const fc_ll_box *b);
 /* The results at the vector x of row `m`; or the sums of a span there, to the workspace. */
 void fc_ll_dot_finish(fc_ll *f, const fc_ll_box *b, const char *m);
-void fc_ll_dot_put(fc_ll *f, const fc_ll_box *b, const char *const *idx, const char *span);
+void fc_ll_dot_put(fc_ll *f, const fc_ll_box *b, const char *m, const char *const *idx,
+                   const char *span);
 
 /* ---- llvm_keep.c ------------------------------------------------------------------------- */
 

@@ -186,8 +186,8 @@ static void begin_turn(walk *w, const fc_loop *n, const range *all, const char *
     range *r = &w->of[n->first];
     *r = (range){at, all->hi};
     if (n->step > 1) r->hi = fc_ll_min(f, plus(f, at, n->step), all->hi);
-    if (n->first < w->rows) {
-        w->idx[n->first] = at;
+    if (n->first < w->rows && n->end <= w->rows) {
+        fc_ll_decompose(f, at, n->first, n->end, w->idx);
         fc_ll_find_row(w);
     } else if (n->first >= f->cls->np) {
         const char *number_of = minus(f, at, all->lo);
@@ -371,8 +371,10 @@ static void pairs(walk *w, const fc_loop *n) {
 /* ---- contractions in tiles ------------------------------------------------------------------- */
 
 static fc_ll_box box_of(walk *w) {
-    const unsigned across = w->f->cls->np - 1u, down = w->f->cls->llvm.down_axis;
-    const range all[] = {{"0", fc_ll_extent(w->f, down)}, {"0", fc_ll_extent(w->f, across)}};
+    const unsigned across = fc_ll_first_column(w->f->cls), down = fc_ll_first_row(w->f->cls);
+    const fc_loop rows = {.first = (uint8_t)down, .end = w->f->cls->llvm.down_axis + 1},
+                  columns = {.first = (uint8_t)across, .end = w->f->cls->np};
+    const range all[] = {{"0", extent(w, &rows)}, {"0", extent(w, &columns)}};
     const char *last = NULL; /* outside of the loop over chunks */
     if (w->turn.to)
         last = fc_ll_ins(w->f, "icmp eq i64 %s, %s", fc_ll_elements_of(w).hi, w->turn.to);
@@ -407,7 +409,7 @@ static void vector(fc_ll *f, void *user) {
         fc_ll_at_vector(f, lanes, w);
         return;
     }
-    f->column = w->columns > f->V ? minus(f, f->x, w->of[f->lane_axis].lo) : "0";
+    f->column = w->columns > f->V ? minus(f, f->x, w->of[w->vector->first].lo) : "0";
     lanes(f, w);
 }
 
@@ -473,8 +475,12 @@ static bool is_of_tile(walk *w, const fc_loop *n) {
         w->box = box_of(w), fc_ll_dot_fill(f, n->phase, &w->box, w->idx);
         return true;
     case FC_LEAF_PUSH: w->box = box_of(w), fc_ll_dot_push(f, &w->box); return true;
-    case FC_LEAF_FINISH: fc_ll_dot_finish(f, &w->box, w->idx[f->cls->llvm.down_axis]); return true;
-    case FC_LEAF_PUT: fc_ll_dot_put(f, &w->box, w->idx, w->span); return true;
+    case FC_LEAF_FINISH:
+        fc_ll_dot_finish(f, &w->box, w->of[fc_ll_first_row(f->cls)].lo);
+        return true;
+    case FC_LEAF_PUT:
+        fc_ll_dot_put(f, &w->box, w->of[fc_ll_first_row(f->cls)].lo, w->idx, w->span);
+        return true;
     case FC_LEAF_STORE: return f->cls->llvm.bare;
     default: return n->kind == FC_LEAF_LANES || n->kind == FC_LEAF_FOLD;
     }
@@ -562,6 +568,7 @@ static void function(fc_ll *f, unsigned which) {
     f->column = "0";
     const bool tiles = which == 0 && (f->cls->llvm.panels || f->cls->llvm.direct);
     fc_ll_begin(f);
+    for (unsigned a = fc_ll_first_column(f->cls); tiles && a + 1 < f->cls->np; a++) w.idx[a] = "0";
     if (tiles)
         fc_ll_dot_begin(f);
     else

@@ -122,6 +122,53 @@ static void choose_direct(const fc_machine *m, const fc_kernel *k, const fc_nest
                       n->rows / (rows * columns) * each * bytes > near_of(m) / 2;
 }
 
+/* Whether what is read and stored behind the product walks an axis and the next one as one. */
+static bool are_one(const fc_kernel *k, const fc_nest *n, uint32_t axis) {
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *s = n->stride + (size_t)a * (n->np + n->nr);
+        if (k->accesses.at[a].level == FC_ROW && s[axis] != s[axis + 1] * n->extent[axis + 1])
+            return false;
+    }
+    return true;
+}
+
+static bool walks_k_as_one(const fc_nest *n, const uint8_t *uses) {
+    const uint32_t axes = n->np + n->nr;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        for (uint32_t x = n->np; uses[a] && x + 1 < axes; x++) {
+            const int64_t *s = n->stride + (size_t)a * axes;
+            if (s[x] != s[x + 1] * n->extent[x + 1]) return false;
+        }
+    return true;
+}
+
+/* Windows of an operand keep axes apart that are one for the rest: a line of a picture may be short
+ * of a tile, and a block of it has no time to copy filters for. */
+static void join_axes(const fc_kernel *k, const fc_nest *n, const fc_dot_axes *of, fc_class *cls) {
+    enum { SHORT = 256 };
+    const uint32_t across = n->np - 1;
+    uint32_t columns = 1, rows = 1;
+    while (n->extent[across] < SHORT && columns <= across && across - columns != of->down &&
+           fc_dot_stands(n, of->left, across - columns) && are_one(k, n, across - columns))
+        columns++;
+    while (n->extent[of->down] < SHORT && rows <= of->down &&
+           fc_dot_stands(n, of->right, of->down - rows) &&
+           !fc_dot_stands(n, of->left, of->down - rows))
+        rows++;
+    cls->llvm.columns = (uint16_t)(columns > 1 ? columns : 0);
+    cls->llvm.rows = (uint16_t)(rows > 1 ? rows : 0);
+    cls->llvm.deep_one = n->nr > 1 && walks_k_as_one(n, of->left);
+    for (uint32_t x = of->down; x + rows > of->down + 1; x--)
+        if (!are_one(k, n, x - 1)) cls->llvm.bare = false; /* rows of results lie anyhow */
+}
+
+/* Rows, or columns, of all that is numbered so. */
+static int64_t product_of(const fc_nest *n, uint32_t last, uint32_t axes) {
+    int64_t size = n->extent[last];
+    for (uint32_t i = 1; i < axes; i++) size *= n->extent[last - i];
+    return size;
+}
+
 fusec_status fc_ll_choose_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                  fc_arena *arena, fc_class *cls, fc_error *e) {
     const uint32_t axes = n->np + n->nr, across = n->np - 1, deep = axes - 1;
@@ -136,6 +183,7 @@ fusec_status fc_ll_choose_panels(const fc_machine *m, const fc_kernel *k, const 
     cls->llvm.bare = !cls->llvm.pairs && is_bare(k, n);
     choose_direct(m, k, n, &of, cls);
     cls->llvm.panels = !cls->llvm.direct;
+    if (cls->llvm.panels) join_axes(k, n, &of, cls);
     memset(move, 0, (size_t)n->naccess * axes);
     cls->wide = false;
     for (uint32_t a = 0; a < n->naccess; a++) {
@@ -187,7 +235,8 @@ void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest 
                          fc_launch *l) {
     const fusec_dtype t = fc_ll_dot_type(k, cls);
     const fc_ll_panels p = fc_ll_panels_of(m, t);
-    const int64_t rows = n->extent[cls->llvm.down_axis], columns = n->extent[n->np - 1];
+    const int64_t rows = product_of(n, cls->llvm.down_axis, cls->llvm.rows),
+                  columns = product_of(n, n->np - 1, cls->llvm.columns);
     const int64_t others = n->rows / rows / columns, slots = m->threads + 1;
     if (cls->llvm.direct) {
         launch_direct(m, n, rows, columns, cls, l);
@@ -234,7 +283,8 @@ void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest 
     l->span = high | slots << 32;
     l->tickets = (uint32_t)slots;
     l->workspace_bytes = (size_t)slots * fc_dtypes[t].bytes *
-                         (size_t)(wide * FC_DOT_CHUNK + high * p.step + high * wide * levels);
+                         (size_t)(wide * FC_DOT_CHUNK + high * p.step + high * wide * levels +
+                                  (cls->llvm.columns ? wide + FC_LL_LINE_ROOM : 0));
     if (!doubled) return;
     cls->llvm.split = l->finish = true;
     cls->llvm.bare = false;
