@@ -35,6 +35,24 @@ FC_TEST(capi_join, moved) {
     CAPI_END();
 }
 
+/* 1 2 3 and 4 5 6 are two channels, and all filters are ones. */
+FC_TEST(capi_join, convolved) {
+    CAPI_START();
+    const int64_t of[3] = {1, 2, 3}, all[3] = {1, 2, 2}, each[3] = {2, 1, 2}, one = 1, two = 2;
+    static const float ones[4] = {1, 1, 1, 1};
+    const fusec_value x = fusec_array(g, FUSEC_F32, 3, of, data);
+    const fusec_value w = fusec_array(g, FUSEC_F32, 3, all, ones);
+    const fusec_value d = fusec_array(g, FUSEC_F32, 3, each, ones);
+    FC_EXPECT_EQ_F64(digits(ctx, fusec_conv(x, w, NULL, NULL, NULL, NULL, 1), 2), 12 * 10 + 16.0);
+    FC_EXPECT_EQ_F64(digits(ctx, fusec_conv(x, d, NULL, &one, NULL, NULL, 2), 6),
+                     135 * 1000 + 4 * 100 + 9 * 10 + 11.0);
+    FC_EXPECT_EQ_F64(digits(ctx, fusec_conv(x, w, &two, &one, &one, &two, 1), 2), 7 * 10 + 7.0);
+    float out[8];
+    FC_EXPECT_STATUS(fusec_read(fusec_conv(x, w, NULL, NULL, NULL, NULL, 2), out, sizeof out),
+                     FUSEC_SHAPE_MISMATCH, NULL);
+    CAPI_END();
+}
+
 FC_TEST(capi_join, joined) {
     CAPI_START();
     const fusec_value x = fusec_array(g, FUSEC_F32, 2, shape, data);

@@ -85,6 +85,7 @@ FC_TEST(capi_null, values) {
     fusec_tile(none, 1, NULL);
     fusec_repeat(none, 2, 0);
     fusec_window(none, 2, 0, 1);
+    fusec_conv(none, none, NULL, NULL, NULL, NULL, 1);
     fusec_concat(0, NULL, 0);
     fusec_concat(1, &none, 0);
     fusec_stack(1, &none, 0);

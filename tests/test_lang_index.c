@@ -202,6 +202,40 @@ FC_TEST(lang_index, convolutions_have_the_bits_of_the_interpreter) {
     shell_close(&sh);
 }
 
+/* The function and the definition it stands for, on two devices. */
+FC_TEST(lang_index, conv_is_its_definition) {
+    OPEN(sh);
+    shell_write(
+        &sh, "conv.fuse",
+        "def of(x: T[n, c, h, w], k: T[m, c, 3, 2], q: T[n, 2, c, h, w], r: T[2, m, c, 3, 2]) "
+        "{\n"
+        "    p = boundary(x, mode=\"zero\")\n"
+        "    o = boundary(q, mode=\"zero\")\n"
+        "    a[b, f, i in 0..(h + 1) // 2, j in 0..w + 3] = sum[l, u, v](p[b, l, 2*i + u - "
+        "1, j + 2*v - 2] * k[f, l, u, v])\n"
+        "    y[b, g, f, i in 0..h - 2, j in 0..w - 1] = sum[l, u, v](o[b, g, l, i + u, j + "
+        "v] * r[g, f, l, u, v])\n"
+        "    s = conv(reshape(q, [n, 2*c, h, w]), reshape(r, [2*m, c, 3, 2]), groups=2)\n"
+        "    return a - conv(x, k, stride=[2, 1], padding=[1, [2, 3]], dilation=[1, 2]), y - "
+        "reshape(s, [n, 2, m, h - 2, w - 1])\n}\n");
+    EXPECT_RUN(sh, 0,
+               "fusec run conv.fuse -q -d interp x=rand:f32:2x3x7x9 k=rand:f32:4x3x3x2 "
+               "q=rand:f32:2x2x3x7x9 r=rand:f32:2x4x3x3x2 -o out1=a.npy -o out2=b.npy");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e 'all(a == 0) && all(b == 0)' a=a.npy b=b.npy");
+    FC_EXPECT_CONTAINS(sh.out, "True");
+    static const char *const wrong[][2] = {
+        {"conv(x, k, stride=0)", "no integer constant from 1 on"},
+        {"conv(x, k, padding=[1, 2, 3])", "filters slide along 2 axes"},
+        {"conv(x, k, groups=2)", "as many channels as"},
+        {"conv(x, x[0])", "[n, c, places]"}};
+    for (size_t i = 0; i < FC_COUNT(wrong); i++) {
+        EXPECT_RUN(sh, 3, "fusec explain -d none -e '%s' x=rand:f32:2x3x7x9 k=rand:f32:4x3x3x2",
+                   wrong[i][0]);
+        FC_EXPECT_CONTAINS(sh.err, wrong[i][1]);
+    }
+    shell_close(&sh);
+}
+
 /* Windows through which tiles of a GPU read their operands: along places and along k, one element
  * and 16 bytes at a time; axes that are rows or columns together; a derivative. */
 FC_TEST(lang_index, convolutions_in_tiles_of_a_gpu) {

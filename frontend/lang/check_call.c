@@ -24,11 +24,9 @@ bool fc_c_is_builtin(const char *name) {
     return row_by_name(name) != FC_OP_NONE || fc_c_is_composite_name(name) ||
            strcmp(name, "logsumexp") == 0 || strcmp(name, "bitcast") == 0 ||
            strcmp(name, "materialize") == 0 || fc_c_is_dot_name(name) || fc_c_is_scan_name(name) ||
-           fc_c_is_fft_name(name) ||
-           fc_c_is_shape_name(name) || fc_c_is_make_name(name) || fc_c_is_join_name(name) ||
-           fc_c_is_scatter_name(name) ||
-           fc_c_is_random_name(name) || fc_c_is_gradient_name(name) || fc_c_is_sort_name(name) ||
-           fc_c_is_fold_name(name);
+           fc_c_is_fft_name(name) || fc_c_is_shape_name(name) || fc_c_is_make_name(name) ||
+           fc_c_is_join_name(name) || fc_c_is_scatter_name(name) || fc_c_is_random_name(name) ||
+           fc_c_is_gradient_name(name) || fc_c_is_sort_name(name) || fc_c_is_fold_name(name);
 }
 
 void fc_c_suggest_builtins(fc_checker *c, fc_suggest *s) {
@@ -48,9 +46,7 @@ void fc_c_suggest_builtins(fc_checker *c, fc_suggest *s) {
     for (size_t i = 0; fc_c_array_names[i]; i++) fc_suggest_try(s, fc_c_array_names[i]);
     for (size_t i = 0; i < fc_composite_count; i++) fc_suggest_try(s, fc_composites[i].name);
     for (size_t i = 0; i < fc_library_count; i++) fc_suggest_try(s, fc_library[i].name);
-    fc_suggest_try(s, "dot");
-    fc_suggest_try(s, "matmul");
-    fc_suggest_try(s, "einsum");
+    fc_c_suggest_dots(s);
     fc_suggest_try(s, "logsumexp");
     fc_suggest_try(s, "bitcast");
     fc_suggest_try(s, "materialize");
@@ -262,9 +258,9 @@ bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e) {
     else if (fc_is_reduction(op) || strcmp(name, "logsumexp") == 0)
         r = reduction(c, f, e, op);
     else if (!fc_c_dot_call(c, f, e, name, &r) && !fc_c_scan_call(c, f, e, name, &r) &&
-             !fc_c_fft_call(c, f, e, name, &r) &&
-             !fc_c_shape_call(c, f, e, name, &r) && !fc_c_make_call(c, f, e, name, &r) &&
-             !fc_c_join_call(c, f, e, name, &r) && !fc_c_scatter_call(c, f, e, name, &r) && !fc_c_random_call(c, f, e, name, &r) &&
+             !fc_c_fft_call(c, f, e, name, &r) && !fc_c_shape_call(c, f, e, name, &r) &&
+             !fc_c_make_call(c, f, e, name, &r) && !fc_c_join_call(c, f, e, name, &r) &&
+             !fc_c_scatter_call(c, f, e, name, &r) && !fc_c_random_call(c, f, e, name, &r) &&
              !fc_c_sort_call(c, f, e, name, &r) && !fc_c_gradient_call(c, f, e, name, &r))
         fc_c_unknown_function(c, callee);
     *fc_c_val(f, e) = r;

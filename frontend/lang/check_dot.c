@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* check_dot.c - contractions: `a @ b`, matmul, dot, einsum. Dtypes combine as in arithmetic; the
- * builders (ir/build_dot.c) check the shapes. */
+/* check_dot.c - contractions: `a @ b`, matmul, dot, einsum, conv. Dtypes combine as in arithmetic;
+ * the builders (ir/build_dot.c, ir/build_conv.c) check the shapes. */
 #include "frontend/lang/check_impl.h"
 
 #include "ir/expand.h"
@@ -94,18 +94,101 @@ static fc_value einsum(fc_checker *c, fc_call *f, const fc_expr *e) {
     return result(c, e->at, p + 1, v, n, fc_build_einsum(c->g, text, n, x));
 }
 
+/* ---- conv --------------------------------------------------------------------------------------
+ */
+
+/* An integer constant from 1 on. */
+static bool whole(fc_checker *c, const fc_expr *e, const fc_value *v, int64_t *out) {
+    if (v->kind == FC_V_UNKNOWN) return false;
+    if (v->kind == FC_V_INT && v->i >= 1 && v->i <= FC_MAX_STEP) return *out = (int64_t)v->i, true;
+    fc_c_error(c, FUSEC_BAD_SLICE, e->at, "%s is no integer constant from 1 on",
+               fc_c_quote(c, e->at));
+    return false;
+}
+
+/* One for all axes, or a list with one for each. */
+static const fc_value *of_axis(const fc_value *v, uint32_t i) {
+    return fc_v_is_list(v) ? &v->items[i] : v;
+}
+
+static bool has_each(fc_checker *c, const fc_expr *e, const fc_value *v, uint32_t n) {
+    if (v->kind == FC_V_UNKNOWN) return false;
+    if (!fc_v_is_list(v) || v->count == n) return true;
+    fc_c_error(c, FUSEC_SHAPE_MISMATCH, e->at, "%s has %u entries; filters slide along %u axes",
+               fc_c_quote(c, e->at), (unsigned)v->count, n);
+    return false;
+}
+
+static bool steps(fc_checker *c, fc_call *f, const fc_expr *e, uint32_t n, int64_t *out) {
+    for (uint32_t i = 0; i < n; i++) out[i] = 1;
+    if (!e) return true;
+    const fc_value *v = fc_c_val(f, e);
+    bool good = has_each(c, e, v, n);
+    for (uint32_t i = 0; i < n && good; i++) good = whole(c, e, of_axis(v, i), &out[i]);
+    return good;
+}
+
+/* An entry is a number for both ends, or [before, after]. */
+static bool padding(fc_checker *c, fc_call *f, const fc_expr *e, uint32_t n, fc_conv *out) {
+    for (uint32_t i = 0; i < n; i++) out->before[i] = out->after[i] = fc_dim_const(&c->g->dims, 0);
+    if (!e) return true;
+    const fc_value *v = fc_c_val(f, e);
+    bool good = has_each(c, e, v, n);
+    for (uint32_t i = 0; i < n && good; i++) {
+        const fc_value *p = of_axis(v, i);
+        const bool pair = fc_v_is_list(p) && p->count == 2;
+        good = fc_c_size(c, pair ? &p->items[0] : p, &out->before[i]) &&
+               fc_c_size(c, pair ? &p->items[1] : p, &out->after[i]);
+        if (good) continue;
+        fc_diag *d = fc_c_error(c, FUSEC_SHAPE_MISMATCH, e->at,
+                                "padding= takes a size, or a list of sizes or of [before, after]");
+        fc_c_fact(c, d, e, v);
+    }
+    return good;
+}
+
+static fc_value conv(fc_checker *c, fc_call *f, const fc_expr *e) {
+    static const char *const names[] = {NULL, "filters"}, *const keys[] = {"stride", "padding",
+                                                                           "dilation", "groups",
+                                                                           NULL};
+    const fc_arg_spec spec = {names, 2, 2, keys};
+    const fc_expr *p[2], *kw[4];
+    fc_conv of = {.groups = 1};
+    fc_node x[2];
+    if (!fc_c_args(c, e, &spec, p, kw)) return FC_UNKNOWN;
+    const fc_value v[2] = {*fc_c_val(f, p[0]), *fc_c_val(f, p[1])};
+    if (v[0].kind == FC_V_UNKNOWN || v[1].kind == FC_V_UNKNOWN) return FC_UNKNOWN;
+    const uint32_t rank = fc_v_rank(c, &v[1]), n = rank > 2 ? rank - 2 : 0;
+    if (!steps(c, f, kw[0], n, of.stride) || !padding(c, f, kw[1], n, &of) ||
+        !steps(c, f, kw[2], n, of.dilation) ||
+        (kw[3] && !whole(c, kw[3], fc_c_val(f, kw[3]), &of.groups)) ||
+        !operands(c, e->at, 2, p, v, NULL, FUSEC_F32, x))
+        return FC_UNKNOWN;
+    return result(c, e->at, p, v, 2, fc_build_conv(c->g, x[0], x[1], &of));
+}
+
+static const char *const dot_names[] = {"conv", "dot", "einsum", "matmul"};
+
+void fc_c_suggest_dots(fc_suggest *s) {
+    for (size_t i = 0; i < FC_COUNT(dot_names); i++) fc_suggest_try(s, dot_names[i]);
+}
+
+bool fc_c_is_dot_name(const char *name) {
+    for (size_t i = 0; i < FC_COUNT(dot_names); i++)
+        if (strcmp(name, dot_names[i]) == 0) return true;
+    return false;
+}
+
 bool fc_c_dot_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out) {
     if (strcmp(name, "dot") == 0 || strcmp(name, "matmul") == 0)
         *out = product(c, f, e, name[0] == 'd');
     else if (strcmp(name, "einsum") == 0)
         *out = einsum(c, f, e);
+    else if (strcmp(name, "conv") == 0)
+        *out = conv(c, f, e);
     else
         return false;
     return true;
-}
-
-bool fc_c_is_dot_name(const char *name) {
-    return strcmp(name, "dot") == 0 || strcmp(name, "matmul") == 0 || strcmp(name, "einsum") == 0;
 }
 
 /* ---- sum[k](A[i, k] * B[k, j]) -----------------------------------------------------------------

@@ -567,6 +567,7 @@ fc_value fc_c_matmul(fc_checker *c, fc_range at, const fc_expr *const e[2], cons
                      const fc_expr *dtype);
 bool fc_c_dot_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
 bool fc_c_is_dot_name(const char *name);
+void fc_c_suggest_dots(fc_suggest *s);
 /* The sum of an element that is written as a product over the axes [from, from + n), as a
  * contraction; FC_NONODE: it is none, or something was found wrong. */
 fc_node fc_c_sum_of_product(fc_checker *c, fc_call *f, const fc_expr *e, uint32_t from, uint32_t n);

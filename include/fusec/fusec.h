@@ -391,6 +391,13 @@ FUSEC_API fusec_value fusec_materialize(fusec_value v);
 FUSEC_API fusec_value fusec_matmul(fusec_value a, fusec_value b);
 FUSEC_API fusec_value fusec_dot(fusec_value a, fusec_value b);
 FUSEC_API fusec_value fusec_einsum(const char *text, int n, const fusec_value *operands);
+/* x [n, c, places...] with filters [m, c / groups, sizes...], as machine learning has it: the
+ * filters are not turned. For each axis behind the first two a stride, zeros before and after it,
+ * and a dilation; NULL: 1, none, 1. The result is [n, m, places...]; groups are parts of c and m.
+ */
+FUSEC_API fusec_value fusec_conv(fusec_value x, fusec_value filters, const int64_t *stride,
+                                 const int64_t *before, const int64_t *after,
+                                 const int64_t *dilation, int64_t groups);
 
 /* Derivatives (docs/gradients.md): expressions like all others, in the same graph. What is derived,
  * and what it is derived by, are float arrays or scalars. An error, FUSEC_NO_GRADIENT where

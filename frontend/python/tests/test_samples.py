@@ -208,6 +208,47 @@ def test_windows_slide():
         fx.sliding_window_view(x, 2, 3)
 
 
+def _conv(x, w, stride, margins, dilation, groups):
+    """By the definition, place by place."""
+    x = np.pad(x, [(0, 0), (0, 0), *margins])
+    spans = [d * (k - 1) + 1 for k, d in zip(w.shape[2:], dilation)]
+    out = [(n - a) // s + 1 for n, a, s in zip(x.shape[2:], spans, stride)]
+    y = np.zeros((x.shape[0], w.shape[0], *out))
+    m, c = w.shape[0] // groups, w.shape[1]
+    for at in np.ndindex(*out):
+        cut = tuple(slice(i * s, i * s + a, d) for i, s, a, d in zip(at, stride, spans, dilation))
+        part = x[(slice(None), slice(None), *cut)].reshape(x.shape[0], groups, -1)
+        y[(..., *at)] = np.einsum("ngk,gmk->ngm", part, w.reshape(groups, m, -1)).reshape(x.shape[0], -1)
+    assert part.shape[2] == c * np.prod(w.shape[2:])
+    return y
+
+
+def test_convolutions():
+    cases = [((2, 3, 9), (4, 3, 3), 1, 0, 1, 1), ((2, 4, 9, 8), (6, 4, 3, 2), 1, 1, 1, 1),
+             ((2, 4, 9, 8), (6, 2, 3, 3), (2, 1), [(1, 0), (2, 3)], (1, 2), 2),
+             ((1, 6, 9, 8), (6, 1, 3, 3), 1, "same", 1, 6), ((2, 3, 5, 6, 7), (4, 3, 2, 3, 2), (1, 2, 2), (0, 1, 1), 1, 1)]
+    for a, b, stride, padding, dilation, groups in cases:
+        n = len(a) - 2
+        x, w = RNG.normal(size=a), RNG.normal(size=b)
+        each = lambda v: (v,) * n if not isinstance(v, (tuple, list)) else v
+        margins = [(1, 1)] * n if padding == "same" else [p if isinstance(p, tuple) else (p, p) for p in each(padding)]
+        want = _conv(x, w, each(stride), margins, each(dilation), groups)
+        options = dict(stride=stride, padding=padding, dilation=dilation, groups=groups)
+        np.testing.assert_allclose(np.asarray(fx.conv(x, w, **options)), want, rtol=1e-12, atol=1e-12)
+        d = RNG.normal(size=want.shape)
+        loss = lambda x, w, d: (fx.conv(x, w, **options) * d).sum()
+        gx, gw = fx.grad(loss, argnums=(0, 1))(x, w, d)
+        for of, got in ((x, gx), (w, gw)):  # linear in both: a difference is the derivative
+            step = RNG.normal(size=of.shape)
+            there = [of + step if v is of else v for v in (x, w)]
+            diff = ((_conv(*there, each(stride), margins, each(dilation), groups) - want) * d).sum()
+            np.testing.assert_allclose((np.asarray(got) * step).sum(), diff, rtol=1e-9, atol=1e-9)
+    assert len(fx.explain(fx.maximum(fx.conv(fx.asarray(x), fx.asarray(w)), 0)).kernels) == 1
+    for bad in (dict(stride=0), dict(groups=2), dict(padding=(1, 2)), dict(stride=2, padding="same")):
+        with pytest.raises(ValueError):
+            fx.conv(np.ones((1, 3, 5)), np.ones((2, 3, 3)), **bad)
+
+
 def test_shuffle_gives_the_array_another_order():
     x = fx.arange(30).reshape(10, 3)
     before, same = np.asarray(x), x
