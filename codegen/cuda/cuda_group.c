@@ -35,9 +35,10 @@ static way way_of(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access
     return gr->wide && one ? WIDE : EACH;
 }
 
-/* The type that offsets of an access are computed in: the value of an index has 64 bits. */
+/* The type that offsets of an access are computed in: the value of an index has 64 bits, but none
+ * of a nest that is not far (fc_nest) needs them. */
 static const char *offset_type(const fc_cuda_gen *g, uint32_t access) {
-    return fc_cuda_is_memory(g->k, access) ? "ix" : "long long";
+    return fc_cuda_is_memory(g->k, access) || g->divisors ? "ix" : "long long";
 }
 
 static const char *storage(const fc_cuda_gen *g, uint32_t access) {

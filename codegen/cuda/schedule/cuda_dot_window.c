@@ -36,12 +36,18 @@ static bool stands(const place *p, fc_val v, unsigned depth) {
     return true;
 }
 
+static bool is_size(const fc_kernel *k, const fc_instr *i) {
+    return k->params.at[i->imm].is_dim;
+}
+
 /* Whether an integer is a multiple of `by` wherever the index along the axis is 0, and moves by
  * `step` along it. */
 static bool goes_by(const place *p, fc_val v, int64_t step, unsigned depth) {
     const fc_instr *i = &p->k->code.ins.at[v];
     const uint32_t axes = p->n->np + p->n->nr;
     if (i->op == FC_OP_CONST) return step == 0 && (int64_t)i->imm % p->by == 0;
+    if (i->op == FC_OP_PARAM)
+        return step == 0 && is_size(p->k, i) && p->n->number[i->imm] % p->by == 0;
     if (i->op == FC_OP_INDEX) {
         const int64_t *stride = p->n->stride + (size_t)i->imm * axes;
         if (stride[p->axis] != step || p->n->offset[i->imm] % p->by) return false;

@@ -5,10 +5,11 @@ The language has the same ones (docs/language.md, "Definitions that come with fu
 
 import fusec as fx
 
+from ._conv import conv
 from ._dtypes import BF16, BOOL, F16
 
 __all__ = [
-    "attention", "cross_entropy", "gelu", "layer_norm", "log_softmax", "relu", "rms_norm", "silu", "softmax",
+    "attention", "conv", "cross_entropy", "gelu", "layer_norm", "log_softmax", "relu", "rms_norm", "silu", "softmax",
 ]
 
 

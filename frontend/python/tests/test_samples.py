@@ -234,19 +234,19 @@ def test_convolutions():
         margins = [(1, 1)] * n if padding == "same" else [p if isinstance(p, tuple) else (p, p) for p in each(padding)]
         want = _conv(x, w, each(stride), margins, each(dilation), groups)
         options = dict(stride=stride, padding=padding, dilation=dilation, groups=groups)
-        np.testing.assert_allclose(np.asarray(fx.conv(x, w, **options)), want, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(np.asarray(fx.nn.conv(x, w, **options)), want, rtol=1e-12, atol=1e-12)
         d = RNG.normal(size=want.shape)
-        loss = lambda x, w, d: (fx.conv(x, w, **options) * d).sum()
+        loss = lambda x, w, d: (fx.nn.conv(x, w, **options) * d).sum()
         gx, gw = fx.grad(loss, argnums=(0, 1))(x, w, d)
         for of, got in ((x, gx), (w, gw)):  # linear in both: a difference is the derivative
             step = RNG.normal(size=of.shape)
             there = [of + step if v is of else v for v in (x, w)]
             diff = ((_conv(*there, each(stride), margins, each(dilation), groups) - want) * d).sum()
             np.testing.assert_allclose((np.asarray(got) * step).sum(), diff, rtol=1e-9, atol=1e-9)
-    assert len(fx.explain(fx.maximum(fx.conv(fx.asarray(x), fx.asarray(w)), 0)).kernels) == 1
+    assert len(fx.explain(fx.maximum(fx.nn.conv(fx.asarray(x), fx.asarray(w)), 0)).kernels) == 1
     for bad in (dict(stride=0), dict(groups=2), dict(padding=(1, 2)), dict(stride=2, padding="same")):
         with pytest.raises(ValueError):
-            fx.conv(np.ones((1, 3, 5)), np.ones((2, 3, 3)), **bad)
+            fx.nn.conv(np.ones((1, 3, 5)), np.ones((2, 3, 3)), **bad)
 
 
 def test_shuffle_gives_the_array_another_order():
