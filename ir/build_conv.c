@@ -4,6 +4,7 @@
  *
  * In: x [n, c, places...], w [m, c / groups, sizes...]. Out: [n, m, places...]. Nothing of it is a
  * node of its own, so rules, derivatives and schedules are those of views and contractions. */
+#include "ir/expand.h"
 #include "ir/graph.h"
 
 static fc_node refuse(fc_graph *g, fc_node x, fc_node w, const char *why) {
@@ -61,6 +62,27 @@ static fc_node part(fc_graph *g, fc_node a, uint32_t axis, int64_t groups, fc_di
     return fc_build_reshape(g, a, n, shape);
 }
 
+/* A filter of its own for each channel: sums of products, place by place, as filters are. */
+static fc_node by_channel(fc_graph *g, fc_node v, fc_node w) {
+    const fusec_dtype given = (fusec_dtype)fc_at(g, v)->dtype,
+                      wide = fc_red_dtype(FC_OP_dot, given),
+                      t = fc_is_half(given) ? FUSEC_F32 : wide;
+    const uint32_t n = fc_rank(g, w) - 2;
+    fc_dim shape[FC_MAX_RANK];
+    int64_t axes[FC_MAX_RANK];
+    shape[0] = fc_axis(g, w, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        shape[1 + i] = fc_dim_const(&g->dims, 1);
+        shape[1 + n + i] = fc_axis(g, w, 2 + i);
+        axes[i] = 2 + n + i;
+    }
+    w = fc_build_cast(g, fc_build_reshape(g, w, 1 + 2 * n, shape), t);
+    v = fc_build_cast(g, v, t);
+    if (!fc_usable(g, v) || !fc_usable(g, w)) return FC_NONODE;
+    const fc_node products = fc_op2(g, FC_OP_mul, v, fc_build_like(g, w, v));
+    return fc_build_cast(g, fc_build_reduce(g, FC_OP_sum, products, n, axes, false), wide);
+}
+
 enum { LABEL_N, LABEL_GROUP, LABEL_C, LABEL_M, LABEL_PLACES };
 
 /* Labels of an operand or the result: a and b, the groups before or between them, and places. */
@@ -94,6 +116,8 @@ fc_node fc_build_conv(fc_graph *g, fc_node x, fc_node w, const fc_conv *c) {
         return refuse(g, x, w, "x has as many channels as all groups of filters take");
     if (!fc_same_size(g, m, fc_dim_mul(&g->dims, groups, of)))
         return refuse(g, x, w, "the filters are no multiple of the groups");
+    if (grouped && fc_axis_is_one(g, w, 1) && (fc_dim_is(&g->dims, of, 1) || m == fc_axis(g, x, 1)))
+        return by_channel(g, windows(g, x, w, c), w);
     if (grouped) x = part(g, x, 1, c->groups, fc_axis(g, w, 1));
     const fc_node v = fc_usable(g, x) ? windows(g, x, w, c) : FC_NONODE;
     if (grouped) w = part(g, w, 0, c->groups, of);

@@ -244,32 +244,36 @@ FC_TEST(lang_index, convolutions_in_tiles_of_a_gpu) {
     static const char *const of[] = {"f32", "bf16"};
     if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
     OPEN(sh);
-    shell_write(&sh, "conv.fuse",
-                "def of(x: T[n, h, w, c], q: T[n, c, h, w], k: T[3, 3, c, m], r: T[m, c, 3, 3], "
-                "d: T[n, h, w, m]) {\n"
-                "    p = boundary(x, mode=\"zero\")\n"
-                "    o = boundary(q, mode=\"zero\")\n"
-                "    last[s, i in 0..h, j in 0..w, f] = sum[u, v, l](p[s, i + u - 1, j + v - 1, l] "
-                "* k[u, v, l, f])\n"
-                "    first[s, f, i in 0..h, j in 0..w] = sum[l, u, v](o[s, l, i + u - 1, j + v - "
-                "1] * r[f, l, u, v])\n"
-                "    step[s, f, i in 0..3, j in 0..4] = sum[l, u, v](q[s, l, 2*i + u, 2*j + v] * "
-                "r[f, l, u, v])\n"
-                "    inside[s, i in 0..h - 2, j in 0..w - 2, f] = sum[u, v, l](x[s, i + u, j + v, "
-                "l] * k[u, v, l, f])\n"
-                "    by[f, u in 0..3, v in 0..3, l] = sum[s, i, j](p[s, i + u - 1, j + v - 1, l] * "
-                "d[s, i, j, f])\n"
-                "    return last, first, step, inside, by\n}\n");
+    shell_write(
+        &sh, "conv.fuse",
+        "def of(x: T[n, h, w, c], q: T[n, c, h, w], k: T[3, 3, c, m], r: T[m, c, 3, 3], "
+        "d: T[n, h, w, m], e: T[n, 1], z: T[1]) {\n"
+        "    p = boundary(x, mode=\"zero\")\n"
+        "    o = boundary(q, mode=\"zero\")\n"
+        "    last[s, i in 0..h, j in 0..w, f] = sum[u, v, l](p[s, i + u - 1, j + v - 1, l] "
+        "* k[u, v, l, f])\n"
+        "    first[s, f, i in 0..h, j in 0..w] = sum[l, u, v](o[s, l, i + u - 1, j + v - "
+        "1] * r[f, l, u, v])\n"
+        "    step[s, f, i in 0..3, j in 0..4] = sum[l, u, v](q[s, l, 2*i + u, 2*j + v] * "
+        "r[f, l, u, v])\n"
+        "    inside[s, i in 0..h - 2, j in 0..w - 2, f] = sum[u, v, l](x[s, i + u, j + v, "
+        "l] * k[u, v, l, f])\n"
+        "    by[f, u in 0..3, v in 0..3, l] = sum[s, i, j](p[s, i + u - 1, j + v - 1, l] * "
+        "d[s, i, j, f])\n"
+        "    scaled[s, f, i in 0..h - 2, j in 0..w - 2] = sum[l, u, v](e[s, 0] * z[0] * q[s, l, i "
+        "+ u, j + v] * r[f, l, u, v])\n"
+        "    return last, first, step, inside, by, scaled\n}\n");
     for (size_t t = 0; t < FC_COUNT(of); t++)
         for (int d = 0; d < 2; d++)
             EXPECT_RUN(sh, 0,
                        "%sfusec run conv.fuse -q -d %s x=rand:%s:2x7x11x16 q=rand:%s:2x16x7x11 "
-                       "k=rand:%s:3x3x16x24 r=rand:%s:24x16x3x3 d=rand:%s:2x7x11x24 -o "
-                       "out1=a%d.npy -o out2=b%d.npy -o out3=c%d.npy -o out4=d%d.npy -o "
-                       "out5=e%d.npy && test $(cat ?%d.npy | wc -c) -gt 9000",
-                       d ? fake : "", d ? "cuda" : "interp", of[t], of[t], of[t], of[t], of[t], d,
-                       d, d, d, d, d);
-    EXPECT_RUN(sh, 0, "for i in a b c d e; do cmp ${i}0.npy ${i}1.npy || exit 1; done");
+                       "k=rand:%s:3x3x16x24 r=rand:%s:24x16x3x3 d=rand:%s:2x7x11x24 e=rand:%s:2x1 "
+                       "z=rand:%s:1 -o out1=a%d.npy -o out2=b%d.npy -o out3=c%d.npy -o "
+                       "out4=d%d.npy -o out5=e%d.npy -o out6=f%d.npy && test $(cat ?%d.npy | wc "
+                       "-c) -gt 9000",
+                       d ? fake : "", d ? "cuda" : "interp", of[t], of[t], of[t], of[t], of[t],
+                       of[t], of[t], d, d, d, d, d, d, d);
+    EXPECT_RUN(sh, 0, "for i in a b c d e f; do cmp ${i}0.npy ${i}1.npy || exit 1; done");
     shell_close(&sh);
 }
 

@@ -189,6 +189,10 @@ void fc_cuda_element(fc_cuda_gen *g);
 void fc_cuda_row_stores(fc_cuda_gen *g);
 /* Offsets b* of all accesses with the axes [0, end) in, whose indices have names. */
 void fc_cuda_bases(fc_cuda_gen *g, uint32_t end);
+/* The same of accesses that the slice uses, in two parts: that of the kept axes, to variables of a
+ * name, and from there. */
+void fc_cuda_bases_kept(fc_cuda_gen *g, const char *name);
+void fc_cuda_bases_from(fc_cuda_gen *g, const char *name);
 void fc_cuda_bases_but(fc_cuda_gen *g, uint32_t axis); /* with all kept axes but one in */
 /* Indices of the axes [first, end) from their linear number; `number` is a variable that stays as
  * it is. */

@@ -267,6 +267,7 @@ void fc_dot_begin(const fc_dot *d) {
                                    : "const unsigned int thread = threadIdx.x;");
     sizes(d);
     fc_dot_divisors(d);
+    fc_dot_constants(d);
     if (!fc_dot_is_split(d))
         fc_cuda_line(
             t, "%s *const levels = (%s *)p.w[%u] + (long long)blockIdx.x * p.w[%u] * %u + thread;",

@@ -82,6 +82,7 @@ void fc_chain_begin_tile(const fc_dot *d) {
     for (int s = 0; s < 2; s++) {
         const fc_dot_side *x = &d->x[s];
         const uint32_t a = array_of(d, x);
+        fc_dot_begin_place(d, x, groups_of(d, x));
         if (!goes_on(x)) continue;
         fc_dot_slice(g, x->value);
         fc_cuda_line(t, "const %s *%s_from;", d->type, x->name);

@@ -73,10 +73,60 @@ static void stand(const fc_dot *d, const fc_dot_side *x) {
             fc_cuda_line(&d->g->t, "const ix i%u = 0;", axis);
 }
 
+static bool has_place(const fc_dot *d, const fc_dot_side *x) {
+    return d->g->divisors && x->reads == FC_CUDA_BY_ONE && !x->by_k;
+}
+
+void fc_dot_begin_place(const fc_dot *d, const fc_dot_side *x, unsigned fast) {
+    fc_cuda_gen *g = d->g;
+    fc_cuda_text *t = &g->t;
+    if (!has_place(d, x)) return;
+    fc_dot_slice(g, x->value);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if (g->used[a]) fc_cuda_line(t, "ix %s_b%u;", x->name, (unsigned)a);
+    fc_cuda_line(t, "{");
+    fc_cuda_line(t, "const ix place = %s + (ix)(thread %% %u);", x->at, fast);
+    if (x->axis < g->np) {
+        char number[64];
+        snprintf(number, sizeof number, "place < %s ? place : %s - 1", x->size, x->size);
+        fc_dot_indices(d, x, number);
+    }
+    stand(d, &d->x[x->at == d->x->at]);
+    fc_cuda_bases_kept(g, x->name);
+    fc_cuda_line(t, "}");
+}
+
+/* Leaves of the slice what is made of numbers of the call alone. */
+static void keep_constants(fc_cuda_gen *g) {
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        const fc_instr *i = &g->code.ins.at[v];
+        bool all = i->op == FC_OP_CONST || i->op == FC_OP_PARAM || i->op == FC_OP_CVT ||
+                   fc_is_elementwise(i->op);
+        for (int o = 0; o < fc_instr_arity(i); o++) all &= g->need[fc_instr_operand(i, o)] != 0;
+        g->need[v] &= all;
+    }
+}
+
+void fc_dot_constants(const fc_dot *d) {
+    for (int s = 0; s < 2 && d->g->divisors; s++) {
+        fc_dot_slice(d->g, d->x[s].value);
+        keep_constants(d->g);
+        fc_cuda_row(d->g);
+    }
+}
+
 void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each) {
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
     const fc_dot_side *other = &d->x[x == d->x];
+    if (has_place(d, x)) {
+        fc_cuda_line(t, "const ix depth = %s(step + %u) * %u + (ix)deep;", fc_dot_first(d),
+                     fc_cuda_tile_ahead(g->cls), d->tile->depth);
+        fc_cuda_line(t, "const ix element = depth < count ? depth : count - 1;");
+        fc_cuda_indices(g, g->np, g->axes, "element");
+        fc_cuda_bases_from(g, x->name);
+        return;
+    }
     fc_cuda_line(t, "const ix place = %s + (ix)at, depth = %s(step + %u) * %u + (ix)deep;", x->at,
                  fc_dot_first(d), fc_cuda_tile_ahead(g->cls), d->tile->depth);
     if (x->axis < g->np) {

@@ -55,6 +55,11 @@ void fc_dot_indices(const fc_dot *d, const fc_dot_side *x, const char *number);
 /* Indices and offsets of the element `at` (of its rows or columns) and `deep` (of k) that is
  * fetched, or of `each` from there on; `depth` < count: it exists. */
 void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each);
+/* Once a tile: of an operand through windows whose elements a thread reads one by one, at one row
+ * (column), the offsets there; `fast` threads are side by side. */
+void fc_dot_begin_place(const fc_dot *d, const fc_dot_side *x, unsigned fast);
+/* Once a kernel: what operands need that is the same everywhere. */
+void fc_dot_constants(const fc_dot *d);
 /* Marks in g->need and g->used what one value needs, or two, all of it at a point. */
 void fc_dot_slice(fc_cuda_gen *g, fc_val root);
 /* Of an operand through a window, where an element of a group has been placed: the code of its

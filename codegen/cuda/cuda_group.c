@@ -105,6 +105,26 @@ void fc_cuda_bases(fc_cuda_gen *g, uint32_t end) {
     bases(g, end, end);
 }
 
+void fc_cuda_bases_kept(fc_cuda_gen *g, const char *side) {
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        if (!g->used[a]) continue;
+        fc_cuda_indent(&g->t);
+        fc_str_printf(g->t.out, "%s_b%u = (ix)p.w[%u]", side, (unsigned)a, fc_cuda_word(g, a));
+        terms(g, a, 0, g->np);
+        fc_str_add(g->t.out, ";\n");
+    }
+}
+
+void fc_cuda_bases_from(fc_cuda_gen *g, const char *side) {
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        if (!g->used[a]) continue;
+        fc_cuda_indent(&g->t);
+        fc_str_printf(g->t.out, "const ix b%u = %s_b%u", (unsigned)a, side, (unsigned)a);
+        terms(g, a, g->np, g->axes);
+        fc_str_add(g->t.out, ";\n");
+    }
+}
+
 void fc_cuda_bases_but(fc_cuda_gen *g, uint32_t axis) {
     bases(g, g->np, axis);
 }

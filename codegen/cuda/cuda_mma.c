@@ -143,7 +143,9 @@ void fc_mma_begin_tile(const fc_dot *d) {
     for (int s = 0; s < 2; s++)
         if (fc_cuda_is_made(d->x[s].reads))
             fc_made_begin(d, &d->x[s]);
-        else if (d->x[s].reads != FC_CUDA_BY_ONE && !fc_cuda_is_at(d->x[s].reads))
+        else if (d->x[s].reads == FC_CUDA_BY_ONE)
+            fc_dot_begin_place(d, &d->x[s], d->x[s].side);
+        else if (!fc_cuda_is_at(d->x[s].reads))
             begin_eights(d, &d->x[s]);
 }
 

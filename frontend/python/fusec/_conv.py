@@ -5,6 +5,7 @@ import operator
 
 from . import _core
 from ._create import asarray
+from ._dtypes import bfloat16, float16, float32, result_type
 from ._linear import einsum
 from ._shape import pad
 
@@ -49,9 +50,11 @@ def conv(x, w, stride=1, padding=0, dilation=1, groups=1):
         raise ValueError("stride, dilation and groups are 1 at least")
     margins = _margins(padding, sizes, stride, dilation)
     many, per = w.shape[0], w.shape[1]
+    alone = groups > 1 and per == 1 and many == groups  # a filter of its own for each channel
     if groups > 1:
         if x.shape[1] != groups * per or many % groups:
             raise ValueError(f"{groups} groups do not divide {x.shape[1]} channels and {many} filters of {per}")
+    if groups > 1 and not alone:
         x = x.reshape(x.shape[0], groups, per, *x.shape[2:])
         w = w.reshape(groups, many // groups, per, *sizes)
     first = x.ndim - n
@@ -62,6 +65,11 @@ def conv(x, w, stride=1, padding=0, dilation=1, groups=1):
     if any(d > 1 for d in dilation):
         x = x[(...,) + tuple(slice(None, None, d) for d in dilation)]
     at, of = "ijkopqrstuvwxyz"[:n], "IJKOPQRSTUVWXYZ"[:n]
+    if alone:
+        t = result_type(x, w)
+        wide = float32 if t in (float16, bfloat16) else t
+        w = w.reshape(many, *(1,) * n, *sizes).astype(wide)
+        return (x.astype(wide) * w).sum(axis=tuple(range(-n, 0))).astype(t)
     if groups == 1:
         return einsum(f"nc{at}{of},mc{of}->nm{at}", x, w)
     y = einsum(f"ngc{at}{of},gmc{of}->ngm{at}", x, w)
