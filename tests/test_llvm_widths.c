@@ -31,6 +31,29 @@ FC_TEST(llvm_widths, tiles) {
     width_run_check(&c);
 }
 
+/* Panels whose columns, or rows, are the places of pictures (llvm_dot_window.c). */
+FC_TEST(llvm_widths, convolutions) {
+    static const char *const first[] = {
+        "conv(a, b, padding=1)", "conv(a, b, stride=2, padding=[0, [1, 2]], dilation=[2, 1])",
+        "maximum(conv(a, b) + b[:, :1, :1, 0], 0)"};
+    for (size_t i = 0; i < FC_COUNT(first) * FC_COUNT(dtypes); i++) {
+        const fusec_dtype t = dtypes[i / FC_COUNT(first)];
+        width_check c = {.text = first[i % FC_COUNT(first)], .n = 2, .fill = width_plain};
+        c.in[0] = (width_input){"a", t, 4, {3, 5, 9, 13}};
+        c.in[1] = (width_input){"b", t, 4, {17, 5, 3, 3}};
+        width_run_check(&c);
+    }
+    for (size_t i = 0; i < FC_COUNT(dtypes); i++) {
+        width_check c = {
+            .text = "einsum(\"nhwcuv,cuvf->nhwf\", window(window(a, 3, axis=1), 3, axis=2), b)",
+            .n = 2,
+            .fill = width_plain};
+        c.in[0] = (width_input){"a", dtypes[i], 4, {2, 9, 8, 31}};
+        c.in[1] = (width_input){"b", dtypes[i], 4, {31, 3, 3, 35}};
+        width_run_check(&c);
+    }
+}
+
 /* Maps in two texts (llvm_inside.c): every mode and way of joining, rows that end anywhere, stores
  * that pass by the cache. */
 FC_TEST(llvm_widths, edges) {
