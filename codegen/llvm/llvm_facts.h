@@ -69,9 +69,9 @@ static inline unsigned fc_ll_first_row(const fc_class *c) {
     return c->llvm.down_axis + 1u - (c->llvm.rows ? c->llvm.rows : 1u);
 }
 fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t);
-/* The same of a class, whose operands may be read where they are. */
 /* What a contraction in tiles adds up. */
 fusec_dtype fc_ll_dot_type(const fc_kernel *k, const fc_class *c);
+/* The same of a class, whose operands may be read where they are. */
 fc_ll_panels fc_ll_tile_of(const fc_machine *m, fusec_dtype t, const fc_class *c);
 /* Bytes of the stack for an operand that is turned (class.llvm.turned). */
 enum { FC_LL_TURNED = 256 << 10 };
