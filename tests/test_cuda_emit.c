@@ -378,13 +378,26 @@ FC_TEST(cuda_emit, products_of_16_bits_are_for_tensor_cores) {
     static const struct {
         int64_t size[FC_SAMPLE_SIZES];
         fc_cuda_tile_size tile;
-    } grouped[] = {
-        {{16, 4096, 4096}, FC_CUDA_PIPE},           {{1, 8192, 4096}, FC_CUDA_PIPE_WIDE},
-        {{16, 4096, 4095}, FC_CUDA_TILE_FLAT_DEEP}, {{64, 64, 64}, FC_CUDA_GROUP_NARROW},
-        {{1024, 1024, 64}, FC_CUDA_GROUP_NARROW},   {{65536, 64, 64}, FC_CUDA_GROUP_NARROW},
-        {{2048, 2048, 64}, FC_CUDA_GROUP_SMALL},    {{4096, 4096, 1}, FC_CUDA_GROUP_SMALL},
-        {{4096, 4096, 1024}, FC_CUDA_GROUP_LARGE},  {{512, 4096, 4096}, FC_CUDA_GROUP_NARROW},
-        {{64, 10000, 8}, FC_CUDA_TILE_SMALL}};
+    } grouped[] = {{{16, 4096, 4096}, FC_CUDA_PIPE},
+                   {{1, 8192, 4096}, FC_CUDA_PIPE_WIDE},
+                   {{16, 4096, 4095}, FC_CUDA_PIPE},
+                   {{64, 64, 64}, FC_CUDA_GROUP_NARROW},
+                   {{16, 11008, 4096}, FC_CUDA_PIPE_GROUP_WIDEST},
+                   {{17, 4096, 4096}, FC_CUDA_PIPE_GROUP},
+                   {{64, 4096, 4096}, FC_CUDA_PIPE_GROUP},
+                   {{64, 8192, 4096}, FC_CUDA_PIPE_GROUP_WIDE},
+                   {{64, 4096, 11008}, FC_CUDA_PIPE_GROUP_WIDEST},
+                   {{128, 4096, 4096}, FC_CUDA_GROUP_NARROW},
+                   {{128, 11008, 4096}, FC_CUDA_GROUP_SMALL},
+                   {{4096, 16, 4096}, FC_CUDA_PIPE},
+                   {{4096, 64, 4096}, FC_CUDA_PIPE_GROUP},
+                   {{1024, 1024, 64}, FC_CUDA_GROUP_NARROW},
+                   {{65536, 64, 64}, FC_CUDA_GROUP_NARROW},
+                   {{2048, 2048, 64}, FC_CUDA_GROUP_SMALL},
+                   {{4096, 4096, 1}, FC_CUDA_GROUP_SMALL},
+                   {{4096, 4096, 1024}, FC_CUDA_GROUP_LARGE},
+                   {{512, 4096, 4096}, FC_CUDA_GROUP_SMALL},
+                   {{64, 10000, 8}, FC_CUDA_TILE_SMALL}};
     fc_machine old = fc_cuda_big;
     plan p;
     for (size_t i = 0; i < FC_COUNT(want); i++) {
@@ -427,19 +440,28 @@ FC_TEST(cuda_emit, operands_are_made_of_what_lies_side_by_side) {
         {"product_halves_scaled",
          {16, 4096, 4096},
          "dot full dot_across dot_tile=12 dot_stages=5 dot_left dot_right=4"},
-        {"product_halves_made", /* two blocks share an SM: still one more than is ahead */
+        {"product_halves_made",
          {16, 32768, 4096},
-         "dot full dot_across dot_tile=13 dot_stages=4 dot_left dot_right=3"},
+         "dot full dot_across dot_tile=14 dot_stages=7 dot_left dot_right=3"},
+        {"product_halves_made",
+         {32, 4096, 4096},
+         "dot full dot_across dot_tile=16 dot_stages=15 dot_left dot_right=3"},
+        {"product_halves_made",
+         {64, 4096, 4096},
+         "dot full dot_across dot_tile=16 dot_stages=15 dot_left dot_right=3"},
+        {"product_halves_made",
+         {512, 4096, 4096},
+         "dot dot_across dot_tile=7 dot_stages=4 dot_left dot_right=3"},
         {"product_halves_made",
          {2048, 2048, 512},
          "dot dot_across dot_tile=7 dot_stages=3 dot_left dot_right=3"},
         {"product_halves_made", {2048, 2048, 516}, "dot dot_across dot_tile=6 dot_stages=4"},
         {"product_halves_made_turned",
          {16, 4096, 4096},
-         "dot dot_across dot_tile=9 dot_stages=4 dot_left dot_right=4"},
+         "dot full dot_across dot_tile=12 dot_stages=5 dot_left dot_right=4"},
         {"product_halves_turned",
          {128, 512, 64},
-         "dot dot_axis dot_across=2 dot_tile=8 dot_swapped dot_stages=4 dot_left dot_right=4"},
+         "dot dot_axis dot_across=2 dot_tile=8 dot_swapped dot_stages=7 dot_left dot_right=4"},
     };
     for (size_t i = 0; i < FC_COUNT(want); i++) {
         plan p;
@@ -513,8 +535,8 @@ FC_TEST(cuda_emit, short_sums_are_one_step) {
     static const struct {
         int64_t size[FC_SAMPLE_SIZES];
         bool whole;
-    } want[] = {{{64, 64, 64}, true},     {{60, 72, 36}, true},  {{64, 64, 63}, false},
-                {{64, 64, 68}, false},    {{64, 64, 32}, false}, {{64, 63, 64}, false},
+    } want[] = {{{64, 64, 64}, true},   {{60, 72, 36}, true},  {{64, 64, 63}, false},
+                {{64, 64, 68}, false},  {{64, 64, 32}, false}, {{64, 63, 64}, false},
                 {{512, 512, 64}, false}};
     for (size_t i = 0; i < FC_COUNT(want); i++) {
         plan p;
@@ -808,16 +830,16 @@ FC_TEST(cuda_emit, flat_products_wait_before_they_use_memory) {
 /* A step that is made is in registers when the next one is asked for, whose stage is free by then
  * if there are many; else that follows. */
 FC_TEST(cuda_emit, flat_products_ask_before_they_make) {
+    static const int64_t size[FC_SAMPLE_SIZES] = {16, 4096, 4096};
     static const struct {
-        int64_t size[FC_SAMPLE_SIZES];
+        const char *sample;
         unsigned stages;
         bool before;
-    } want[] = {{{16, 4096, 4096}, 6, true}, {{16, 32768, 4096}, 4, false}};
+    } want[] = {{"product_halves_made", 6, true}, {"product_halves_scaled", 5, false}};
     for (size_t i = 0; i < FC_COUNT(want); i++) {
         plan p;
-        FC_TRACE("%d", (int)want[i].size[1]);
-        if (plan_on(&p, &fc_cuda_h200, fc_sample_find("product_halves_made")->build,
-                    want[i].size)) {
+        FC_TRACE("%s", want[i].sample);
+        if (plan_on(&p, &fc_cuda_h200, fc_sample_find(want[i].sample)->build, size)) {
             const char *const entry = strstr(p.text.data, "extern \"C\" __global__"),
                               *const made = strstr(entry, "fc_gate_join(gates + made)");
             FC_EXPECT_EQ_U64(p.cls.cuda.dot_stages, want[i].stages);

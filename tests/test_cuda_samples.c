@@ -112,17 +112,18 @@ static void add_sizes(jobs *js, const fc_sample *s, const fc_machine *m, uint32_
  * Where operands are made there is room for that. */
 static void add_products(jobs *js, const fc_sample *s) {
     static const int64_t sizes[][FC_SAMPLE_SIZES] = {
-        {130, 140, 300}, {129, 65, 513}, {64, 200, 16}, {2, 129, 257}, /* and for 16 bits: */
-        {136, 144, 328}, {16, 72, 2064}, {24, 8, 4168}, {40, 16, 20000}, {256, 128, 72},
-        {120, 56, 4232}, {1, 40, 256},   {16, 64, 0},   {3, 40, 8336}, /* and for chains: */
-        {9, 300, 1281},  {300, 5, 2049}, {20, 24, 9999}};
+        {130, 140, 300}, {129, 65, 513},  {64, 200, 16},    {2, 129, 257}, /* and for 16 bits: */
+        {136, 144, 328}, {16, 72, 2064},  {24, 8, 4168},    {40, 16, 20000},
+        {256, 128, 72},  {120, 56, 4232}, {1, 40, 256},     {16, 64, 0},
+        {3, 40, 8336},   {24, 40, 2056},  {136, 144, 1032}, /* and for chains: */
+        {9, 300, 1281},  {300, 5, 2049},  {20, 24, 9999}};
     const bool halves = strstr(s->name, "halves"), made = strstr(s->name, "made");
     const fc_machine *const machines[] = {made ? &fc_cuda_narrow : &fc_cuda_small,
                                           halves ? &fc_cuda_h200 : &fc_cuda_big,
                                           &fc_cuda_clustered};
     if (strncmp(s->name, "product", 7) != 0) return;
     for (size_t i = 0; i < FC_COUNT(sizes); i++) {
-        if (halves ? i >= 13 : i >= 4 && i < 13) continue;
+        if (halves ? i >= 15 : i >= 4 && i < 15) continue;
         for (int m = 0; m < (halves ? 3 : 2); m++) {
             job j = {s, sizes[i], machines[m], 64, i == 3, 0};
             add_job(js, &j);

@@ -148,7 +148,9 @@ static void shared(const fc_dot *d) {
         fc_cuda_line(t, "#endif");
     }
     fc_cuda_line(t,
-                 d->tile->group   ? "%s *const all = (%s *)fc_aligned(room);"
+                 d->tile->piped && d->tile->group
+                     ? "%s *const all = fc_settled((%s *)fc_aligned(room));"
+                 : d->tile->group ? "%s *const all = (%s *)fc_aligned(room);"
                  : d->tile->piped ? "%s *const all = fc_settled((%s *)room);"
                                   : "%s *const all = (%s *)room;",
                  d->type, d->type);
@@ -201,7 +203,7 @@ static void begin_tile(const fc_dot *d) {
     fc_cuda_line(t, "for (ix number = blockIdx.x; number < %s; number += gridDim.x) {",
                  fc_dot_is_split(d) ? "tiles * parts" : "tiles");
     if (fc_dot_is_split(d)) fc_dot_split_part(d);
-    (d->tile->piped ? fc_flat_place : place_of_tile)(d, tile);
+    (d->tile->piped && !d->tile->group ? fc_flat_place : place_of_tile)(d, tile);
     for (unsigned axis = g->np; axis-- > 0;) {
         if (fc_cuda_is_of_tile(g->cls, axis)) continue;
         const unsigned extent = g->l.extents + axis;

@@ -101,8 +101,18 @@ void fc_mma_place(const fc_dot *d, const fc_dot_side *x, const char *line, const
 void fc_wgmma_place(const fc_dot *d, const char *line, const char *in);
 void fc_wgmma_places(const fc_dot *d);
 void fc_wgmma_products(const fc_dot *d);
+void fc_wgmma_multiply(const fc_dot *d); /* of the stage that begins at `held` */
 void fc_wgmma_settle(const fc_dot *d);
 
+/* cuda_flat_fetch.c. Threads of a flat tile that fetch, how many join the gate of a step, and their
+ * text. */
+unsigned fc_flat_fetchers(const fc_dot *d);
+unsigned fc_flat_joins(const fc_dot *d);
+void fc_flat_fetching_places(const fc_dot *d);
+void fc_flat_fetch(const fc_dot *d);
+/* cuda_flat.c: which stage is next, for both. */
+void fc_flat_begin_slots(const fc_dot *d);
+void fc_flat_next_slot(const fc_dot *d);
 /* cuda_flat.c. The same of flat tiles whose warps fetch or multiply: elements of 16 bits behind the
  * stages; the place of a tile; around the loop over chunks. */
 unsigned fc_flat_behind(const fc_dot *d);

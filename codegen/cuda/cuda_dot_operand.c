@@ -115,6 +115,12 @@ void fc_dot_constants(const fc_dot *d) {
     }
 }
 
+void fc_dot_turn_place(const fc_dot *d, const fc_dot_side *x) {
+    const unsigned fast = x->by_k ? d->tile->depth : x->side;
+    fc_cuda_line(&d->g->t, "const unsigned int %s = turn %% %u, %s = turn / %u;",
+                 x->by_k ? "deep" : "at", fast, x->by_k ? "at" : "deep", fast);
+}
+
 void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each) {
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;

@@ -52,6 +52,9 @@ static inline bool fc_dot_makes(const fc_dot *d) {
 void fc_dot_divisors(const fc_dot *d);
 /* The indices of a row (column), of which `number` is the text. */
 void fc_dot_indices(const fc_dot *d, const fc_dot_side *x, const char *number);
+/* Which element of an operand in a stage number `turn` is: `at` of its rows (columns), `deep` of k.
+ */
+void fc_dot_turn_place(const fc_dot *d, const fc_dot_side *x);
 /* Indices and offsets of the element `at` (of its rows or columns) and `deep` (of k) that is
  * fetched, or of `each` from there on; `depth` < count: it exists. */
 void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each);

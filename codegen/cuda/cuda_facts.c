@@ -117,13 +117,21 @@ const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES] = {
     [FC_CUDA_FMA_SMALL] = {false, false, false, 1, 1, 1, 4, 16, 2, 3, 16, 8, 8},
     [FC_CUDA_FMA_THIN] = {false, false, false, 1, 1, 1, 4, 16, 2, 3, 4, 8, 8},
     [FC_CUDA_GROUP_LARGE] = {true, true, false, 8, 1, 1, 32, 64, 4, 1, 0, 16, 8},
-    [FC_CUDA_GROUP_SMALL] = {true, true, false, 8, 1, 1, 16, 64, 3, 2, 0, 18, 8},
-    [FC_CUDA_GROUP_NARROW] = {true, true, false, 8, 1, 1, 8, 64, 4, 2, 0, 24, 8},
+    [FC_CUDA_GROUP_SMALL] = {true, true, false, 8, 1, 1, 16, 64, 7, 2, 0, 18, 8},
+    [FC_CUDA_GROUP_NARROW] = {true, true, false, 8, 1, 1, 8, 64, 9, 2, 0, 24, 8},
     [FC_CUDA_TILE_FLAT_DEEP] = {true, false, false, 1, 4, 1, 1, 256, 5, 2, 0, 0, 8},
     [FC_CUDA_TILE_FLAT_WIDE] = {true, false, false, 1, 8, 1, 1, 64, 6, 2, 0, 0, 8},
     [FC_CUDA_FMA_WHOLE] = {false, false, false, 1, 1, 2, 4, 64, 1, 5, 8, 7, 4},
     [FC_CUDA_PIPE] = {true, false, true, 1, 4, 1, 1, 256, 8, 2, 0, 0, 8},
     [FC_CUDA_PIPE_WIDE] = {true, false, true, 1, 4, 1, 2, 128, 8, 2, 0, 0, 8},
+    [FC_CUDA_PIPE_WIDEST] = {true, false, true, 1, 4, 1, 4, 64, 10, 1, 0, 0, 8},
+    [FC_CUDA_PIPE_TWO] = {true, false, true, 2, 2, 1, 2, 256, 8, 1, 0, 0, 8},
+    [FC_CUDA_PIPE_GROUP] = {true, true, true, 4, 1, 1, 4, 64, 16, 1, 0, 0, 8},
+    [FC_CUDA_PIPE_GROUP_WIDE] = {true, true, true, 4, 1, 1, 8, 64, 13, 1, 0, 0, 8},
+    [FC_CUDA_PIPE_GROUP_WIDEST] = {true, true, true, 4, 1, 1, 16, 64, 9, 1, 0, 0, 8},
+    [FC_CUDA_PIPE_GROUPS] = {true, true, true, 8, 1, 1, 4, 64, 11, 1, 0, 0, 12},
+    [FC_CUDA_PIPE_GROUPS_WIDE] = {true, true, true, 8, 1, 1, 8, 64, 9, 1, 0, 0, 12},
+    [FC_CUDA_PIPE_GROUPS_WIDEST] = {true, true, true, 8, 1, 1, 16, 64, 7, 1, 0, 0, 12},
 };
 
 uint32_t fc_cuda_bare(const fc_code *c, fc_val operand) {

@@ -97,6 +97,14 @@ typedef enum fc_cuda_tile_size {
     FC_CUDA_FMA_WHOLE,
     FC_CUDA_PIPE,
     FC_CUDA_PIPE_WIDE,
+    FC_CUDA_PIPE_WIDEST,
+    FC_CUDA_PIPE_TWO,
+    FC_CUDA_PIPE_GROUP,
+    FC_CUDA_PIPE_GROUP_WIDE,
+    FC_CUDA_PIPE_GROUP_WIDEST,
+    FC_CUDA_PIPE_GROUPS,
+    FC_CUDA_PIPE_GROUPS_WIDE,
+    FC_CUDA_PIPE_GROUPS_WIDEST,
     FC_CUDA_TILES
 } fc_cuda_tile_size;
 extern const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES];
@@ -144,11 +152,6 @@ static inline unsigned fc_cuda_tile_busy(const fc_cuda_tile *t) { /* threads tha
 static inline unsigned fc_cuda_tile_results(const fc_cuda_tile *t) {
     return fc_cuda_tile_rows(t) * fc_cuda_tile_columns(t);
 }
-/* Steps that are asked for before they are needed. What a group multiplies is in use for a step
- * more. */
-static inline unsigned fc_cuda_tile_ahead(const fc_class *cls) {
-    return cls->cuda.dot_stages - (fc_cuda_tile_of(cls)->group ? 2u : 1u);
-}
 static inline unsigned fc_cuda_tile_chunk(const fc_cuda_tile *t) { /* of the tree of nest.h */
     return t->tensor ? FC_DOT_CHUNK16 : FC_DOT_CHUNK;
 }
@@ -195,7 +198,22 @@ static inline bool fc_cuda_brings(const fc_class *cls) {
 /* Bytes of an element that come to shared memory, of arrays `used` that move along an axis. */
 unsigned fc_cuda_made_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *used,
                             unsigned axis);
-enum { FC_CUDA_FLAT_AHEAD = 3 }; /* steps that what a piped tile makes comes before it is made */
+/* Steps that what the columns of a piped tile are made of comes before they are made: so many
+ * elements in all. */
+enum { FC_CUDA_FLAT_AHEAD = 24 << 10, FC_CUDA_FLAT_LEAST = 3, FC_CUDA_FLAT_MOST = 6 };
+static inline unsigned fc_cuda_flat_ahead(const fc_cuda_tile *t) {
+    const unsigned n = FC_CUDA_FLAT_AHEAD / (t->depth * fc_cuda_tile_columns(t));
+    return n < FC_CUDA_FLAT_LEAST  ? FC_CUDA_FLAT_LEAST
+           : n > FC_CUDA_FLAT_MOST ? FC_CUDA_FLAT_MOST
+                                   : n;
+}
+/* Steps that are asked for before they are needed. What a group multiplies is in use for a step
+ * more; who fetches for a piped tile is at the step that it asks for. */
+static inline unsigned fc_cuda_tile_ahead(const fc_class *cls) {
+    const fc_cuda_tile *t = fc_cuda_tile_of(cls);
+    if (t->piped) return fc_cuda_is_made(cls->cuda.dot_right) ? fc_cuda_flat_ahead(t) : 0;
+    return cls->cuda.dot_stages - (t->group ? 2u : 1u);
+}
 /* Elements of a line of an operand of `side` rows (columns) in shared memory, and of all of it, of
  * lines along k or across it. Lines side by side meet all banks once; those of a group have 128
  * bytes, whose sixteens change places from line to line. */
@@ -205,7 +223,7 @@ static inline unsigned fc_cuda_tile_line(const fc_cuda_tile *t, unsigned side, b
     return (t->tensor ? 8u : 4u) + (by_k ? t->depth : side);
 }
 static inline unsigned fc_cuda_tile_room(const fc_cuda_tile *t, unsigned side, bool by_k) {
-    if (t->group) return side * t->depth;
+    if (t->group) return (by_k || side > FC_CUDA_GROUP_LINE ? side : FC_CUDA_GROUP_LINE) * t->depth;
     return fc_cuda_tile_line(t, side, by_k) * (by_k ? side : t->depth);
 }
 /* Elements of a line of results in shared memory: pieces of tensor cores meet each bank once. */

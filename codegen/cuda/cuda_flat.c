@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_flat.c - flat tiles whose warps either fetch or multiply (`piped` of fc_cuda_tiles).
  *
- * In: a contraction of up to 16 rows on tensor cores, operands bare or, of the columns, made of
- * what comes by 16 bytes. Out: text in which no thread waits for a whole block. A stage of shared
+ * In: a contraction of few rows on tensor cores, or of columns that are made of what comes by 16
+ * bytes. Out: text in which no thread waits for a whole block. A stage of shared
  * memory has two gates: one opens when both operands of a step are there, one when all warps with
  * products are done with them. Those take what they multiply next to registers while they multiply,
- * across steps too. What an operand is made of comes to places of its own, AHEAD steps before it is
- * made, by the thread that asked for it and waits for nothing else.
+ * across steps too; or a group multiplies from shared memory (cuda_wgmma.c), and leaves a stage a
+ * step later. How operands come: cuda_flat_fetch.c.
  *
  *     fetchers                                 warps with products
  *         for each step                            for each step, PIECE of k at a time
@@ -15,465 +15,20 @@
  *             ask for a step, behind the gate          join the gate of free stages
  *             of a free stage
  */
-#include <stdio.h>
-
 #include "codegen/cuda/cuda_dot.h"
 #include "ir/plant.h"
 
-enum { PIECE = 32, AHEAD = FC_CUDA_FLAT_AHEAD }; /* elements of k that a warp takes at once */
+enum { PIECE = 32, NOWHERE = 255 }; /* elements of k that a warp takes at once; no stage */
 
-static unsigned fetchers(const fc_dot *d) {
-    return FC_CUDA_THREADS - fc_cuda_tile_busy(d->tile);
-}
-
-static bool makes(const fc_dot *d) {
-    return fc_cuda_is_made(d->x[1].reads);
-}
-
-/* ---- who fetches what ------------------------------------------------------------------------ */
-
-/* Of an operand: elements that a thread has side by side, such groups of a line, lines that all
- * threads take in a turn, all of them, and lines from a thread's turn to its next. */
-typedef struct share {
-    unsigned each, groups, down, lines, apart;
-} share;
-
-/* Sixteen elements where they come from bytes, as whole accesses are of 16 bytes; else eight. */
-static unsigned each_of(const fc_dot *d, const fc_dot_side *x) {
-    if (!fc_cuda_is_made(x->reads)) return FC_CUDA_EIGHT;
-    fc_made_slice(d, x, x->value);
-    for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
-        if (fc_made_comes(d, x, a) && fc_cuda_bytes(d->g->k, a) == 1) return 2 * FC_CUDA_EIGHT;
-    return fc_blocks_have_bytes(d) ? 2 * FC_CUDA_EIGHT : FC_CUDA_EIGHT;
-}
-
-static unsigned turns_of(share s) {
-    return s.lines < s.down ? 1 : s.lines / s.down;
-}
-
-/* Where something is one for a block of lines, those of a warp follow each other from turn to turn:
- * a thread has the lines of few blocks. */
-static share share_of(const fc_dot *d, const fc_dot_side *x) {
-    share s = {.each = each_of(d, x), .lines = x->by_k ? x->side : d->tile->depth};
-    s.groups = (x->by_k ? d->tile->depth : x->side) / s.each;
-    s.down = s.apart = fetchers(d) / s.groups;
-    if (fc_cuda_is_made(x->reads) && !x->by_k && turns_of(s) > 1 && fc_blocks_any(d))
-        s.apart = 32 / s.groups;
-    return s;
-}
-
-/* Sixteens of a group of array `a`; those of all arrays before it, of a thread, in a step. */
-static unsigned sixteens(const fc_dot *d, uint32_t a) {
-    return each_of(d, &d->x[1]) * fc_cuda_bytes(d->g->k, a) / 16;
-}
-
-static unsigned before(const fc_dot *d, uint32_t a) {
-    const unsigned turns = turns_of(share_of(d, &d->x[1]));
-    unsigned n = 0;
-    for (uint32_t b = 0; b < a; b++)
-        if (fc_made_comes(d, &d->x[1], b)) n += turns * sixteens(d, b);
-    return n;
-}
-
-/* Elements of 16 bits that come in a step, and all that lies behind the stages. */
-static unsigned raw_of(const fc_dot *d) {
-    if (!makes(d)) return 0;
-    fc_made_slice(d, &d->x[1], d->x[1].value);
-    return before(d, (uint32_t)d->g->k->accesses.len) * fetchers(d) * FC_CUDA_EIGHT;
-}
-
-unsigned fc_flat_behind(const fc_dot *d) {
-    return AHEAD * raw_of(d);
-}
-
-static void fetching_places(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    if (makes(d))
-        fc_cuda_line(t, "const unsigned int raw_to = fc_settled(thread %% %u * %d);", fetchers(d),
-                     FC_CUDA_EIGHT);
-    for (int i = 0; i < 2; i++) {
-        const fc_dot_side *x = &d->x[i];
-        const share s = share_of(d, x);
-        if (s.apart == s.down)
-            fc_cuda_line(t, "const unsigned int %s_line = thread %% %u / %u;", x->name, fetchers(d),
-                         s.groups);
-        else
-            fc_cuda_line(t,
-                         "const unsigned int %s_line = thread %% %u / 32 * %u + thread %% 32 / %u;",
-                         x->name, fetchers(d), s.apart * turns_of(s), s.groups);
-        fc_cuda_line(t, "const unsigned int %s_in = thread %% %u * %u;", x->name, s.groups, s.each);
-        fc_cuda_line(t, "const unsigned int %s_to = fc_settled(%s_line * %u + %s_in);", x->name,
-                     x->name, x->line, x->name);
-    }
-}
-
-static bool stands(const fc_dot *d, uint32_t a) {
-    return d->g->used[a] & FC_CUDA_LOADS && !fc_made_comes(d, &d->x[1], a);
-}
-
-/* Appends whether the line of turn u is one of the operand's. */
-static const char *in_turn(const fc_dot *d, const fc_dot_side *x, char text[64]) {
-    if (x->by_k)
-        snprintf(text, 64, "u * %u < %s_rest", share_of(d, x).down, x->name);
-    else
-        snprintf(text, 64, "0 < %s_rest", x->name);
-    return text;
-}
-
-/* Arrays that stand along the lines: of each line that a thread has. */
-static void hold(const fc_dot *d) {
-    fc_cuda_gen *g = d->g;
-    fc_cuda_text *t = &g->t;
-    const fc_dot_side *y = &d->x[1];
-    const share s = share_of(d, y);
-    char there[64];
-    in_turn(d, y, there);
-    fc_made_slice(d, y, y->value);
-    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
-        const char *type = fc_dtypes[g->k->accesses.at[a].dtype].cuda;
-        if (!stands(d, a)) continue;
-        fc_cuda_line(t, "%s held%u[%u] = {};", type, (unsigned)a, turns_of(s));
-        fc_cuda_line(t, "if (thread >= %u) {", fc_cuda_tile_busy(d->tile));
-        fc_cuda_line(t, "#pragma unroll");
-        fc_cuda_line(t, "for (int u = 0; u < %u; u++)", turns_of(s));
-        fc_cuda_indent(t);
-        fc_str_printf(t->out, "    if (%s) held%u[u] = %s_q%u[u * %u * ", there, (unsigned)a,
-                      y->name, (unsigned)a, s.down);
-        fc_made_stride(d, a, y->by_k ? y->axis : g->np);
-        fc_str_add(t->out, "];\n");
-        fc_cuda_line(t, "}");
-    }
-}
-
-static fc_blocks_turn turn_of(const fc_dot *d, char who[32]) {
-    const share s = share_of(d, &d->x[1]);
-    who[0] = 0;
-    if (s.lines < s.down) snprintf(who, 32, "y_line < %u && ", s.lines);
-    return (fc_blocks_turn){s.each, turns_of(s), s.apart, who};
-}
-
-/* What is one for a block of k: of the next step. */
-static void load_blocks(const fc_dot *d) {
-    const fc_dot_side *y = &d->x[1];
-    char who[32];
-    const fc_blocks_turn turn = turn_of(d, who);
-    fc_made_slice(d, y, y->value);
-    fc_blocks_load(d, y, &turn, AHEAD);
-}
-
-static void hold_blocks(const fc_dot *d) {
-    const fc_dot_side *y = &d->x[1];
-    char who[32];
-    const fc_blocks_turn turn = turn_of(d, who);
-    fc_made_slice(d, y, y->value);
-    fc_blocks_hold(d, y, &turn);
-    fc_cuda_line(&d->g->t, "if (thread >= %u) {", fc_cuda_tile_busy(d->tile));
-    load_blocks(d);
-    fc_cuda_line(&d->g->t, "}");
-}
-
-/* An array that comes, by the name of its variables: how far it is from turn to turn, and from step
- * to step. */
-static void strides(const fc_dot *d, const fc_dot_side *x, const char *name, uint32_t a) {
-    fc_cuda_gen *g = d->g;
-    for (int step = 0; step < 2; step++) {
-        fc_cuda_indent(&g->t);
-        fc_str_printf(g->t.out, "const long long %s_%s = fc_settled(%ull * ", name,
-                      step ? "step" : "turn", step ? d->tile->depth : share_of(d, x).apart);
-        fc_made_stride(d, a, !step && x->by_k ? x->axis : g->np);
-        fc_str_add(g->t.out, ");\n");
-    }
-}
-
-static void name_of(const fc_dot *d, const fc_dot_side *x, uint32_t a, char name[16]) {
-    (void)d;
-    if (fc_cuda_is_made(x->reads))
-        snprintf(name, 16, "%s_q%u", x->name, (unsigned)a);
-    else
-        snprintf(name, 16, "%s", x->name);
-}
-
-static void all_strides(const fc_dot *d) {
-    const fc_dot_side *y = &d->x[1];
-    char name[16];
-    strides(d, &d->x[0], "x", fc_cuda_bare(&d->g->code, d->x[0].value));
-    if (!makes(d)) strides(d, y, "y", fc_cuda_bare(&d->g->code, y->value));
-    fc_made_slice(d, y, y->value);
-    for (uint32_t a = 0; makes(d) && a < d->g->k->accesses.len; a++) {
-        if (!fc_made_comes(d, y, a)) continue;
-        name_of(d, y, a, name);
-        strides(d, y, name, a);
-    }
-}
-
-/* What is found without memory is found while the kernel ahead still runs. */
-void fc_flat_begin_tile(const fc_dot *d) {
-    fc_cuda_gen *g = d->g;
-    fc_cuda_text *t = &g->t;
-    for (int i = 0; i < 2; i++) {
-        const fc_dot_side *x = &d->x[i];
-        if (fc_cuda_is_made(x->reads)) {
-            fc_made_begin(d, x);
-            continue;
-        }
-        const uint32_t a = fc_cuda_bare(&g->code, x->value);
-        fc_cuda_line(t, "const unsigned short *%s;", x->name);
-        fc_dot_begin_first(d, x);
-        fc_cuda_line(t, "%s = a%u + b%u;", x->name, (unsigned)g->k->accesses.at[a].buffer,
-                     (unsigned)a);
-        fc_cuda_line(t, "}");
-    }
-    all_strides(d);
-    fc_cuda_line(t, "if (begun == 0) fc_begin();");
-    if (makes(d)) {
-        hold(d);
-        hold_blocks(d);
-    }
-    fc_dot_results_ahead(d);
-}
-
-/* ---- fetchers -------------------------------------------------------------------------------- */
-
-/* Opens the loop over turns, in which `from` is in the array and `there` says whether it is. */
-static void begin_turns(const fc_dot *d, const fc_dot_side *x, const char *name, const char *type) {
-    fc_cuda_text *t = &d->g->t;
-    const share s = share_of(d, x);
-    char there[64];
-    in_turn(d, x, there);
-    if (s.lines < s.down)
-        fc_cuda_line(t, "if (%s_line < %u) {", x->name, s.lines);
-    else
-        fc_cuda_line(t, "{");
-    fc_cuda_line(t, "const %s *from = %s;", type, name);
-    fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int u = 0; u < %u; u++, from += %s_turn) {", turns_of(s), name);
-    if (x->by_k)
-        fc_cuda_line(t, "const bool there = (ix)%s_in < todo && %s;", x->name, there);
-    else
-        fc_cuda_line(t, "const bool there = (ix)%s_line + u * %u < todo && %s;", x->name, s.apart,
-                     there);
-}
-
-static void end_turns(const fc_dot *d, const char *name) {
-    fc_cuda_line(&d->g->t, "}");
-    fc_cuda_line(&d->g->t, "}");
-    fc_cuda_line(&d->g->t, "%s += %s_step;", name, name);
-}
-
-static void ask_bare(const fc_dot *d, const fc_dot_side *x) {
-    begin_turns(d, x, x->name, "unsigned short");
-    fc_cuda_line(&d->g->t, "fc_bring(stage + %u + %s_to + u * %u, from, there);", x->from, x->name,
-                 share_of(d, x).apart * x->line);
-    end_turns(d, x->name);
-}
-
-/* Appends where sixteen `i` of turn u of an array is that came. */
-static void raw_at(const fc_dot *d, uint32_t a, const char *i) {
-    fc_str_printf(d->g->t.out, "raw + raw_to + (%u + u * %u + %s) * %u", before(d, a),
-                  sixteens(d, a), i, fetchers(d) * FC_CUDA_EIGHT);
-}
-
-/* Whether all lines are one: then the L1 gives it to all but the first. */
-static bool is_shared(const fc_dot *d, uint32_t a) {
-    const unsigned across = d->x[1].by_k ? d->x[1].axis : d->g->np;
-    return across >= d->g->axes || fc_class_move(d->g->cls, a, across) == FC_MOVE_ZERO;
-}
-
-static void ask_raw(const fc_dot *d, uint32_t a) {
-    fc_cuda_text *t = &d->g->t;
-    char name[16];
-    name_of(d, &d->x[1], a, name);
-    begin_turns(d, &d->x[1], name, fc_dtypes[d->g->k->accesses.at[a].dtype].cuda);
-    fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int i = 0; i < %u; i++)", sixteens(d, a));
-    fc_cuda_indent(t);
-    fc_str_printf(t->out, "    fc_bring%s(", is_shared(d, a) ? "_some<16>" : "");
-    raw_at(d, a, "i");
-    fc_str_printf(t->out, ", from + i * %u, there);\n", 16 / fc_cuda_bytes(d->g->k, a));
-    end_turns(d, name);
-}
-
-static void ask(const fc_dot *d) {
-    const fc_dot_side *y = &d->x[1];
-    if (makes(d)) {
-        fc_made_slice(d, y, y->value);
-        for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
-            if (fc_made_comes(d, y, a)) ask_raw(d, a);
-    } else {
-        ask_bare(d, y);
-    }
-    ask_bare(d, &d->x[0]);
-    fc_cuda_line(&d->g->t, "todo -= %u;", d->tile->depth);
-}
-
-/* All that came of an array in a step, or its names: bytes as words, which nobody takes apart
- * before they are needed. */
-static void collect_of(const fc_dot *d, uint32_t a, bool declared) {
-    fc_cuda_text *t = &d->g->t;
-    const unsigned n = (unsigned)a, bytes = fc_cuda_bytes(d->g->k, a), six = sixteens(d, a),
-                   turns = turns_of(share_of(d, &d->x[1]));
-    const char *type = bytes == 1 ? "unsigned int" : fc_dtypes[d->g->k->accesses.at[a].dtype].cuda;
-    const unsigned of = bytes == 1 ? 4 : 16 / bytes;
-    if (declared) {
-        fc_cuda_line(t, "fc_vec<%s, %u, 16> came%u[%u];", type, of, n, turns * six);
-        return;
-    }
-    fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int u = 0; u < %u; u++)", turns);
-    for (unsigned i = 0; i < six; i++) {
-        char at[16];
-        snprintf(at, sizeof at, "%u", i);
-        fc_cuda_indent(t);
-        fc_str_printf(t->out, "%scame%u[u * %u + %u] = *(const fc_vec<%s, %u, 16> *)(",
-                      i ? "        " : "    ", n, six, i, type, of);
-        raw_at(d, a, at);
-        fc_str_add(t->out, i + 1 < six ? "),\n" : ");\n");
-    }
-}
-
-static void collect(const fc_dot *d, bool declared) {
-    fc_made_slice(d, &d->x[1], d->x[1].value);
-    for (uint32_t a = 0; a < d->g->k->accesses.len; a++)
-        if (fc_made_comes(d, &d->x[1], a)) collect_of(d, a, declared);
-}
-
-/* q* of a group of it. */
-static void came(const fc_dot *d, uint32_t a) {
-    fc_cuda_text *t = &d->g->t;
-    const char *type = fc_dtypes[d->g->k->accesses.at[a].dtype].cuda;
-    const unsigned n = (unsigned)a, bytes = fc_cuda_bytes(d->g->k, a), of = 16 / bytes;
-    const unsigned each = each_of(d, &d->x[1]);
-    if (bytes == 1) fc_cuda_line(t, "const fc_vec<unsigned int, 4, 16> w%u = came%u[u];", n, n);
-    fc_cuda_line(t, "fc_vec<%s, %u, 16> q%u;", type, each, n);
-    fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int e = 0; e < %u; e++)", each);
-    if (bytes == 1)
-        fc_cuda_line(t, "    q%u.e[e] = (%s)(w%u.e[e / 4] >> e %% 4 * 8);", n, type, n);
-    else
-        fc_cuda_line(t, "    q%u.e[e] = came%u[u * %u + e / %u].e[e %% %u];", n, n, sixteens(d, a),
-                     of, of);
-}
-
-/* q* of a group. */
-static void group(const fc_dot *d) {
-    char who[32];
-    const fc_blocks_turn turn = turn_of(d, who);
-    fc_made_slice(d, &d->x[1], d->x[1].value);
-    for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
-        const char *type = fc_dtypes[d->g->k->accesses.at[a].dtype].cuda;
-        if (stands(d, a))
-            fc_cuda_line(&d->g->t, "const %s q%u = held%u[u];", type, (unsigned)a, (unsigned)a);
-        else if (fc_made_comes(d, &d->x[1], a))
-            came(d, a);
-    }
-    fc_blocks_values(d, &d->x[1], &turn);
-}
-
-/* The columns of a step, by the code of the operand; zeros past the end of k. */
-static void make(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    const fc_dot_side *y = &d->x[1];
-    const share s = share_of(d, y);
-    const bool ends = !d->g->cls->cuda.full;
-    char who[32];
-    const fc_blocks_turn turn = turn_of(d, who);
-    fc_made_slice(d, y, y->value);
-    const bool twice = fc_blocks_load_next(d, y, &turn, AHEAD);
-    if (s.lines < s.down) fc_cuda_line(t, "if (y_line < %u)", s.lines);
-    fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", turns_of(s));
-    group(d);
-    if (ends && y->by_k) fc_cuda_line(t, "const unsigned int kept = (ix)y_in < left ? ~0u : 0u;");
-    if (ends && !y->by_k)
-        fc_cuda_line(t, "const unsigned int kept = (ix)y_line + u * %u < left ? ~0u : 0u;",
-                     s.apart);
-    fc_made_group(d, y, s.each, ends ? "kept" : NULL);
-    for (unsigned h = 0; h < s.each / FC_CUDA_EIGHT; h++)
-        fc_cuda_line(t,
-                     "*(fc_vec<unsigned int, 4, 16> *)(stage + %u + y_to + u * %u) = "
-                     "{{bits.e[%u], bits.e[%u], bits.e[%u], bits.e[%u]}};",
-                     y->from + h * FC_CUDA_EIGHT, s.apart * y->line, 4 * h, 4 * h + 1, 4 * h + 2,
-                     4 * h + 3);
-    fc_cuda_line(t, "}");
-    fc_made_slice(d, y, y->value);
-    fc_blocks_advance(d, y);
-    if (twice)
-        fc_blocks_take_next(d, y, &turn);
-    else
-        load_blocks(d);
-    if (ends) fc_cuda_line(t, "left -= %u;", d->tile->depth);
-}
-
-static void begin_slots(const fc_dot *d) {
+void fc_flat_begin_slots(const fc_dot *d) {
     const unsigned stages = d->g->cls->cuda.dot_stages;
     fc_cuda_line(&d->g->t, "unsigned int slot = begun %% %u, odd = begun / %u & 1;", stages,
                  stages);
 }
 
-static void next_slot(const fc_dot *d) {
+void fc_flat_next_slot(const fc_dot *d) {
     fc_cuda_line(&d->g->t, "slot = slot == %u ? 0 : slot + 1;", d->g->cls->cuda.dot_stages - 1u);
     fc_cuda_line(&d->g->t, "odd ^= (unsigned int)(slot == 0);");
-}
-
-static void begin_fetching(const fc_dot *d) {
-    begin_slots(d);
-    fc_cuda_line(&d->g->t, "ix todo = %s;", fc_dot_many(d));
-}
-
-static void fetch(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    begin_fetching(d);
-    fc_cuda_line(t, "#pragma unroll 1");
-    fc_cuda_line(t, "for (ix step = 0; step < steps; step++) {");
-    fc_cuda_line(t, "fc_gate_pass(gates + %u + slot, odd ^ 1);", d->g->cls->cuda.dot_stages);
-    fc_cuda_line(t, "unsigned short *const stage = all + slot * %u;", d->stage);
-    ask(d);
-    fc_cuda_line(t, "fc_bring_join(gates + slot);");
-    next_slot(d);
-    fc_cuda_line(t, "}");
-}
-
-static void ask_ahead(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    const unsigned stages = d->g->cls->cuda.dot_stages;
-    fc_cuda_line(t, "if (step + %d < steps) {", AHEAD);
-    fc_cuda_line(t, "fc_gate_pass(gates + %u + slot, odd ^ 1);", stages);
-    fc_cuda_line(t, "unsigned short *const stage = all + slot * %u;", d->stage);
-    ask(d);
-    next_slot(d);
-    fc_cuda_line(t, "}");
-    fc_cuda_line(t, "fc_bring_set();");
-}
-
-/* A step is made when the sets before the last AHEAD - 1 have come, of which it is the last. If
- * stages are enough to have a free one by then, the next is asked for where it was as soon as it is
- * in registers: it may take as much longer to come as this one is made. */
-static void fetch_and_make(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    const unsigned stages = d->g->cls->cuda.dot_stages;
-    const bool early = stages >= 2 * AHEAD;
-    begin_fetching(d);
-    if (!d->g->cls->cuda.full) fc_cuda_line(t, "ix left = todo;");
-    fc_cuda_line(t, "unsigned int made = slot, here = 0;");
-    fc_cuda_line(t, "#pragma unroll 1");
-    fc_cuda_line(t, "for (ix step = -%d; step < steps; step++) {", AHEAD);
-    fc_cuda_line(t, "unsigned short *const raw = all + %u + here * %u;", stages * d->stage,
-                 raw_of(d));
-    fc_cuda_line(t, "here = here == %d ? 0 : here + 1;", AHEAD - 1);
-    collect(d, true);
-    fc_cuda_line(t, "if (step >= 0) {");
-    fc_cuda_line(t, "fc_brought<%d>();", AHEAD - 1);
-    collect(d, false);
-    fc_cuda_line(t, "}");
-    if (early) ask_ahead(d);
-    fc_cuda_line(t, "if (step >= 0) {");
-    fc_cuda_line(t, "unsigned short *const stage = all + made * %u;", d->stage);
-    make(d);
-    fc_cuda_line(t, "fc_gate_join(gates + made);");
-    fc_cuda_line(t, "made = made == %u ? 0 : made + 1;", stages - 1);
-    fc_cuda_line(t, "}");
-    if (!early) ask_ahead(d);
-    fc_cuda_line(t, "}");
 }
 
 /* ---- warps with products --------------------------------------------------------------------- */
@@ -485,15 +40,17 @@ static void lane_places(const fc_dot *d) {
     const fc_dot_side *x = &d->x[0], *y = &d->x[1];
     const bool two = d->tile->wide > 1;
     const unsigned wide = 8 * d->tile->wide;
-    if (x->by_k)
-        fc_cuda_line(t, "const unsigned int left_at = fc_settled(lane %% 16 * %u + lane / 16 * 8);",
+    if (x->along)
+        fc_cuda_line(t,
+                     "const unsigned int left_at = fc_settled((down * 16 + lane %% 16) * %u + "
+                     "lane / 16 * 8);",
                      x->line);
     else
         fc_cuda_line(t,
                      "const unsigned int left_at = fc_settled((lane / 16 * 8 + lane %% 8) * %u + "
-                     "lane / 8 %% 2 * 8);",
+                     "down * 16 + lane / 8 %% 2 * 8);",
                      x->line);
-    if (y->by_k)
+    if (y->along)
         fc_cuda_line(t,
                      "const unsigned int right_at = fc_settled(%u + (across * %u + %slane %% 8) * "
                      "%u + %s * 8);",
@@ -518,14 +75,14 @@ void fc_flat_place(const fc_dot *d, const char *tile) {
 void fc_flat_places(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
     const unsigned stages = d->g->cls->cuda.dot_stages;
-    lane_places(d);
-    fetching_places(d);
+    (d->tile->group ? fc_wgmma_places : lane_places)(d);
+    fc_flat_fetching_places(d);
     fc_cuda_line(t, "__shared__ unsigned long long gates_of[%u];", 2 * stages);
     fc_cuda_line(t, "unsigned long long *const gates = fc_settled(gates_of);");
     fc_cuda_line(t, "if (thread == 0) {");
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int i = 0; i < %u; i++) {", stages);
-    fc_cuda_line(t, "fc_gate_make(gates + i, %u);", fetchers(d));
+    fc_cuda_line(t, "fc_gate_make(gates + i, %u);", fc_flat_joins(d));
     fc_cuda_line(t, "fc_gate_make(gates + %u + i, %u);", stages, fc_cuda_tile_busy(d->tile) / 32);
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "}");
@@ -534,43 +91,76 @@ void fc_flat_places(const fc_dot *d) {
     fc_cuda_line(t, "unsigned int begun = 0;");
 }
 
+/* Piece n of an operand to registers: 16 rows (columns) from `first` on by 16 of k from `deep` on.
+ */
+static void take_piece(const fc_dot *d, const fc_dot_side *x, unsigned n, unsigned first,
+                       unsigned deep) {
+    const char *name = x == d->x ? "left" : "right";
+    if (x->along)
+        fc_cuda_line(&d->g->t, "fc_pieces(%ss[to][%u], stage + %s_at + q + %u);", x->name, n, name,
+                     deep + first * x->line);
+    else
+        fc_cuda_line(&d->g->t, "fc_pieces_turned(%ss[to][%u], stage + %s_at + (q + %u) * %u + %u);",
+                     x->name, n, name, deep, x->line, first);
+}
+
+/* Pairs of columns by 16 of k, or 8 columns by 32. */
+static unsigned pairs_of(const fc_dot *d) {
+    return d->tile->wide > 1 ? d->tile->wide / 2u : 1;
+}
+static unsigned deep_of(const fc_dot *d) {
+    return d->tile->wide > 1 ? 2 : 1;
+}
+
 /* PIECE elements of k to registers. */
 static void take(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
-    const fc_dot_side *x = &d->x[0], *y = &d->x[1];
     fc_cuda_line(t, "const auto take = [&](unsigned int to, unsigned int at, unsigned int q) {");
     fc_cuda_line(t, "const unsigned short *const stage = all + at * %u;", d->stage);
-    for (unsigned h = 0; h < 2; h++)
-        fc_cuda_line(t,
-                     x->by_k ? "fc_pieces(xs[to][%u], stage + left_at + q + %u);"
-                             : "fc_pieces_turned(xs[to][%u], stage + left_at + (q + %u) * %u);",
-                     h, 16 * h, x->line);
-    for (unsigned h = 0; h < d->tile->wide; h++)
-        fc_cuda_line(t,
-                     y->by_k ? "fc_pieces(ys[to][%u], stage + right_at + q + %u);"
-                             : "fc_pieces_turned(ys[to][%u], stage + right_at + (q + %u) * %u);",
-                     h, 16 * h, y->line);
+    for (unsigned h = 0; h < 2; h++) take_piece(d, &d->x[0], h, 0, 16 * h);
+    for (unsigned h = 0; h < deep_of(d); h++)
+        for (unsigned j = 0; j < pairs_of(d); j++)
+            take_piece(d, &d->x[1], h * pairs_of(d) + j, 16 * j, 16 * h);
     fc_cuda_line(t, "};");
 }
 
-void fc_flat_begin_chunks(const fc_dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    fc_cuda_line(t, "unsigned int xs[2][2][4], ys[2][%u][4];", d->tile->wide);
+static void begin_pieces(const fc_dot *d) {
+    fc_cuda_line(&d->g->t, "unsigned int xs[2][2][4], ys[2][%u][4];", d->tile->wide);
     take(d);
-    fc_cuda_line(t, "if (thread >= %u) {", fc_cuda_tile_busy(d->tile));
-    (makes(d) ? fetch_and_make : fetch)(d);
-    fc_cuda_line(t, "} else {");
-    begin_slots(d);
+}
+
+static void first_piece(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
     fc_cuda_line(t, "if (steps > 0) {");
     fc_cuda_line(t, "fc_gate_pass(gates + slot, odd);");
     fc_cuda_line(t, "take(0, slot, 0);");
     fc_cuda_line(t, "}");
+}
+
+void fc_flat_begin_chunks(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    if (!d->tile->group) begin_pieces(d);
+    fc_cuda_line(t, "if (thread >= %u) {", fc_cuda_tile_busy(d->tile));
+    fc_flat_fetch(d);
+    fc_cuda_line(t, "} else {");
+    fc_flat_begin_slots(d);
+    if (d->tile->group)
+        fc_cuda_line(t, "unsigned int before = %u;", NOWHERE);
+    else
+        first_piece(d);
     fc_cuda_line(t, "#pragma unroll 1");
     fc_cuda_line(t, "for (ix step = 0; step < steps;) {");
 }
 
+/* The stage of the step before, whose products are done. */
+static void leave_before(const fc_dot *d) {
+    fc_cuda_line(&d->g->t, "if (lane == 0 && before != %u) fc_gate_join(gates + %u + before);",
+                 NOWHERE, d->g->cls->cuda.dot_stages);
+}
+
 void fc_flat_end_chunks(const fc_dot *d) {
     fc_cuda_line(&d->g->t, "}");
+    if (d->tile->group) leave_before(d);
     fc_cuda_line(&d->g->t, "}");
     fc_cuda_line(&d->g->t, "begun += (unsigned int)steps;");
 }
@@ -578,22 +168,40 @@ void fc_flat_end_chunks(const fc_dot *d) {
 /* Of a piece. */
 static void products(const fc_dot *d) {
     const unsigned wide = d->tile->wide;
-    for (unsigned h = 0; h < 2; h++)
-        for (unsigned j = 0; j < wide; j++) {
-            const unsigned c = 4 * j, y = wide > 1 ? h : 0, half = 2 * (wide > 1 ? j : h);
-            fc_cuda_line(&d->g->t,
-                         "fc_product_%s(c%u, c%u, c%u, c%u, xs[part %% 2][%u], "
-                         "ys[part %% 2][%u][%u], ys[part %% 2][%u][%u]);",
-                         d->half == FUSEC_F16 ? "f16" : "bf16", c, c + 1, c + 2, c + 3, h, y, half,
-                         y, half + 1);
-        }
+    for (unsigned n = 0; n < 2 * wide; n++) {
+        const unsigned h = n / wide, j = n % wide, c = 4 * j,
+                       y = wide > 1 ? h * pairs_of(d) + j / 2 : 0,
+                       half = 2 * (wide > 1 ? j % 2 : h);
+        fc_cuda_line(&d->g->t,
+                     "fc_product_%s(c%u, c%u, c%u, c%u, xs[part %% 2][%u], ys[part %% 2][%u][%u], "
+                     "ys[part %% 2][%u][%u]);",
+                     d->half == FUSEC_F16 ? "f16" : "bf16", c, c + 1, c + 2, c + 3, h, y, half, y,
+                     half + 1);
+    }
+}
+
+/* Products of groups go on while the next gate opens, and are waited for a step later. */
+static void group_products(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    fc_cuda_line(t, "fc_gate_pass(gates + slot, odd);");
+    fc_cuda_line(t, "fc_kept();");
+    fc_cuda_line(t, "const unsigned int now = %s, held = now * %u;",
+                 FC_PLANT(flat_step, "0u", "slot"), d->stage);
+    fc_wgmma_multiply(d);
+    leave_before(d);
+    fc_cuda_line(t, "before = now;");
+    fc_flat_next_slot(d);
 }
 
 void fc_flat_products(const fc_dot *d) {
+    if (d->tile->group) {
+        group_products(d);
+        return;
+    }
     fc_cuda_text *t = &d->g->t;
     const unsigned parts = d->tile->depth / PIECE;
     fc_cuda_line(t, "const unsigned int now = slot;");
-    next_slot(d);
+    fc_flat_next_slot(d);
     fc_cuda_line(t, "#pragma unroll %u", parts);
     fc_cuda_line(t, "for (unsigned int part = 0; part < %u; part++) {", parts);
     fc_cuda_line(t, "if (part + 1 < %u) {", parts);

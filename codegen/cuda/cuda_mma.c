@@ -71,13 +71,11 @@ static void bring_eights(const fc_dot *d, const fc_dot_side *x) {
 /* Each thread's elements: neighbouring threads are neighbours along k, or along the rows. */
 static void bring_ones(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &d->g->t;
-    const unsigned depth = d->tile->depth, fast = x->by_k ? depth : x->side;
     fc_dot_slice(d->g, fc_mma_narrow_of(d, x->value));
     fc_cuda_line(t, "#pragma unroll 4");
-    fc_cuda_line(t, "for (unsigned int u = 0; u < %u; u++) {", x->side * depth / FC_CUDA_THREADS);
-    fc_cuda_line(t, "const unsigned int %s = thread %% %u, %s = thread / %u + u * %u;",
-                 x->by_k ? "deep" : "at", fast, x->by_k ? "at" : "deep", fast,
-                 FC_CUDA_THREADS / fast);
+    fc_cuda_line(t, "for (unsigned int turn = thread; turn < %u; turn += %u) {",
+                 x->side * d->tile->depth, fc_cuda_tile_threads(d->tile));
+    fc_dot_turn_place(d, x);
     fc_dot_element(d, x, 1);
     fc_cuda_element(d->g);
     fc_cuda_indent(t);
@@ -200,7 +198,7 @@ void fc_mma_places(const fc_dot *d) {
                  d->tile->across, d->tile->across);
     for (int s = 0; s < 2; s++)
         if (d->x[s].reads != FC_CUDA_BY_ONE && !d->tile->piped) thread_place(d, &d->x[s]);
-    (d->tile->group ? fc_wgmma_places : d->tile->piped ? fc_flat_places : lane_places)(d);
+    (d->tile->piped ? fc_flat_places : d->tile->group ? fc_wgmma_places : lane_places)(d);
 }
 
 void fc_mma_products(const fc_dot *d) {
@@ -208,7 +206,7 @@ void fc_mma_products(const fc_dot *d) {
     const unsigned wide = d->tile->wide, by = wide > 1 ? 2 : 1,
                    last = (d->g->cls->cuda.dot_stages - 1u) * d->stage;
     if (d->tile->group || d->tile->piped) {
-        (d->tile->group ? fc_wgmma_products : fc_flat_products)(d);
+        (d->tile->piped ? fc_flat_products : fc_wgmma_products)(d);
         return;
     }
     fc_cuda_line(t, "const unsigned short *const stage = all + %s;",

@@ -75,11 +75,8 @@ static void instruction(const fc_dot *d) {
                   d->x[0].by_k ? 1u : LINE, d->x[1].by_k ? 1u : LINE);
 }
 
-void fc_wgmma_products(const fc_dot *d) {
+void fc_wgmma_multiply(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
-    const unsigned last = (d->g->cls->cuda.dot_stages - 1u) * d->stage;
-    fc_cuda_line(t, "const unsigned int held = %s;", FC_PLANT(dot_stage, "fill", "from"));
-    fc_cuda_line(t, "from = from == %u ? 0 : from + %u;", last, d->stage);
     fc_cuda_line(t, "fc_group_begin();");
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (unsigned int q = 0; q < %u; q += %d) {", d->tile->depth, FC_CUDA_DEEP);
@@ -88,6 +85,14 @@ void fc_wgmma_products(const fc_dot *d) {
     fc_cuda_line(t, "#endif");
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "fc_group_end();");
+}
+
+void fc_wgmma_products(const fc_dot *d) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned last = (d->g->cls->cuda.dot_stages - 1u) * d->stage;
+    fc_cuda_line(t, "const unsigned int held = %s;", FC_PLANT(dot_stage, "fill", "from"));
+    fc_cuda_line(t, "from = from == %u ? 0 : from + %u;", last, d->stage);
+    fc_wgmma_multiply(d);
 }
 
 void fc_wgmma_settle(const fc_dot *d) {

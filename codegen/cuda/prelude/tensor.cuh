@@ -168,8 +168,7 @@ template <int N> FC_INLINE void fc_brought() {}
 #endif
 #endif
 
-// A thread joins a gate when all that it asked for has come; which of two neighbours are among the
-// first n, as a mask.
+// A thread joins a gate when all that it asked for has come.
 //@ pipe
 #ifndef FC_EMULATE
 FC_INLINE void fc_bring_join(unsigned long long *gate) {
@@ -185,9 +184,6 @@ template <typename T> FC_INLINE T *fc_settled(T *p) {
     return (T *)__cvta_shared_to_generic(fc_settled((unsigned int)__cvta_generic_to_shared(p)));
 }
 #endif
-template <typename T> FC_INLINE unsigned int fc_first(T n) {
-    return n >= 2 ? ~0u : n == 1 ? 0xffffu : 0u;
-}
 
 // What is read some steps later comes to the L2.
 //@ come

@@ -12,9 +12,11 @@
 
 enum { MOST_PARTS = 16, PART = 64, START = 64 };
 
-/* Of a block by itself, in quarters of its share of a full SM. */
+/* Of a block by itself, in quarters of its share of a full SM; a group has as many steps under way
+ * as there is room for. */
 static double rounds_of(const fc_machine *m, const fc_cuda_tile *t, int64_t items) {
-    const double rounds = (double)fc_ceil_div(items, m->sm_count), alone = 3.0 * t->blocks;
+    const double rounds = (double)fc_ceil_div(items, m->sm_count),
+                 alone = t->group ? 0 : 3.0 * t->blocks;
     return 4 * rounds > alone ? 4 * rounds : alone;
 }
 

@@ -184,7 +184,8 @@ static unsigned raw_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
-/* Of dynamic shared memory; as if all lines lay in the longer way. */
+/* Of dynamic shared memory; as if lines lay in the longer way, but for piped tiles where it is
+ * known how they lie. */
 static unsigned stage_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                             const fc_dot_axes *of, const fc_cuda_tile *t) {
     unsigned bytes = 0;
@@ -193,10 +194,11 @@ static unsigned stage_bytes(const fc_kernel *k, const fc_nest *n, const fc_class
                        reads = s ? cls->cuda.dot_right : cls->cuda.dot_left,
                        along = fc_cuda_tile_room(t, side, true),
                        across = fc_cuda_tile_room(t, side, false);
-        if (t->piped)
+        if (t->piped && reads != FC_CUDA_BY_ONE)
             bytes += 2 * (is_by_k(reads) ? along : across);
         else
-            bytes += 2 * (along > across ? along : across) + raw_bytes(k, n, cls, of, t, s);
+            bytes += 2 * (along > across ? along : across) +
+                     (t->piped ? 0 : raw_bytes(k, n, cls, of, t, s));
     }
     return bytes;
 }
@@ -204,8 +206,8 @@ static unsigned stage_bytes(const fc_kernel *k, const fc_nest *n, const fc_class
 /* What is in shared memory besides the stages. */
 static unsigned other_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                             const fc_dot_axes *of, const fc_cuda_tile *t) {
-    if (t->group) return GROUP_ALIGN;
-    return t->piped ? FC_CUDA_FLAT_AHEAD * raw_bytes(k, n, cls, of, t, true) : 0;
+    return (t->group ? GROUP_ALIGN : 0) +
+           (t->piped ? fc_cuda_flat_ahead(t) * raw_bytes(k, n, cls, of, t, true) : 0);
 }
 
 /* Stages of a block that has so much shared memory. */
@@ -231,16 +233,18 @@ static uint16_t stages_for(const fc_machine *m, const fc_kernel *k, const fc_nes
 static void find_stages(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                         const fc_dot_axes *of, const fc_cuda_tile *t, int64_t items, fc_class *cls,
                         fc_launch *l) {
-    enum { ENOUGH = FC_CUDA_FLAT_AHEAD + 1 };
+    enum { ENOUGH = 4 };
     const unsigned shared = shared_of(m, t);
     if (room_for(k, n, cls, of, t, shared) < 2) {
         if (fc_cuda_is_made(cls->cuda.dot_left)) cls->cuda.dot_left = FC_CUDA_BY_ONE;
         if (fc_cuda_is_made(cls->cuda.dot_right)) cls->cuda.dot_right = FC_CUDA_BY_ONE;
     }
     const bool makes = fc_cuda_is_made(cls->cuda.dot_left) || fc_cuda_is_made(cls->cuda.dot_right);
-    /* of a piped tile one more than is ahead: who multiplies leaves a stage when the next is made,
-     * and who makes that has asked for AHEAD more */
-    const unsigned least = makes && !t->piped ? ENOUGH - 1 : ENOUGH,
+    /* of a piped tile that is made one more than is ahead: who multiplies leaves a stage when the
+     * next is made, and who makes that has asked for what is ahead */
+    const unsigned least = !makes     ? ENOUGH
+                           : t->piped ? fc_cuda_flat_ahead(t) + 1
+                                      : ENOUGH - 1,
                    most = room_for(k, n, cls, of, t, shared),
                    each =
                        items > m->sm_count ? room_for(k, n, cls, of, t, shared / t->blocks) : most,
@@ -258,7 +262,8 @@ static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     if (t->piped && tiles * 8 >= m->sm_count * 7) may_split = false; /* each SM reads all it can */
     const int64_t span = may_split ? fc_cuda_dot_span(m, t, tiles, n->count) : n->count,
                   parts = n->count ? fc_ceil_div(n->count, span) : 1, items = tiles * parts,
-                  together = (int64_t)m->sm_count * (t->tensor && !t->group ? 2 : t->blocks);
+                  together =
+                      (int64_t)m->sm_count * (t->tensor && !t->group && !t->piped ? 2 : t->blocks);
     const unsigned levels = fc_dot_levels(n->count < span ? n->count : span, fc_cuda_tile_chunk(t)),
                    bytes = bytes_of(k, cls);
     cls->cuda.dot_tile = (uint16_t)tile;
@@ -319,6 +324,19 @@ static void find_axes(const fc_dot_axes *of, fc_class *cls) {
     cls->cuda.dot_swapped = swapped;
 }
 
+/* Few columns of many rows are the rows, as where the others lie does not matter, and there are
+ * thin tiles for those: unless tiles as they are fill the SMs. */
+static void turn_over(const fc_machine *m, const fc_nest *n, fc_class *cls) {
+    enum { FEW = 64 };
+    const uint16_t down = cls->cuda.dot_axis, across = cls->cuda.dot_across;
+    if (size_of(n, across) > FEW || size_of(n, across) >= size_of(n, down) ||
+        tiles_of(cls, n, FC_CUDA_GROUP_NARROW) * 2 > m->sm_count)
+        return;
+    cls->cuda.dot_axis = across;
+    cls->cuda.dot_across = down;
+    cls->cuda.dot_swapped = !cls->cuda.dot_swapped;
+}
+
 /* Whether one step is all of k, most of which exists, and both operands come four at a time. */
 static bool is_whole(const fc_nest *n, const fc_class *cls, const fc_cuda_tile *t) {
     return cls->cuda.dot_left == FC_CUDA_BY_K && cls->cuda.dot_right != FC_CUDA_BY_ONE &&
@@ -337,47 +355,98 @@ static bool may_take(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     return tensor || tile == FC_CUDA_FMA_SMALL || bytes_of(k, cls) == 4;
 }
 
-/* Whether what the columns are made of comes by 16 bytes, or stands along lines and along k. */
+/* Whether what the columns are made of comes by 16 bytes, or stands along lines. */
 static bool comes_whole(const fc_kernel *k, const fc_nest *n, const uint8_t *uses, unsigned axis,
                         uint32_t align) {
     for (uint32_t a = 0; a < n->naccess; a++) {
-        const int64_t *stride = n->stride + (size_t)a * (n->np + n->nr);
         if (!uses[a] || !fc_cuda_is_memory(k, a)) continue;
-        if (stride[axis] ? !fc_cuda_side_by_side(n, a, axis, align, 16 / (int)fc_cuda_bytes(k, a))
-                         : stride[n->np] != 0)
+        if (n->stride[(size_t)a * (n->np + n->nr) + axis] &&
+            !fc_cuda_side_by_side(n, a, axis, align, 16 / (int)fc_cuda_bytes(k, a)))
             return false;
     }
     return true;
 }
 
-/* Whether warps may fetch or multiply, each for itself: the rows have to be bare. */
+/* Whether fetchers can bring an operand: an array as it is, in whatever order, or, of the columns,
+ * what is made of what comes by 16 bytes. */
+static bool can_fetch(const fc_kernel *k, const fc_nest *n, const fc_dot_axes *of,
+                      const fc_class *cls, bool columns, uint32_t align) {
+    enum { MOST_CAME = 4 }; /* bytes of an element: 64 registers of a thread */
+    const unsigned reads = columns ? cls->cuda.dot_right : cls->cuda.dot_left,
+                   axis = is_by_k(reads) ? n->np : cls->cuda.dot_across;
+    const uint8_t *uses = uses_of(cls, of, true);
+    if (!fc_cuda_is_made(reads)) {
+        const fc_val v = k->reductions.at[0].value[columns != (bool)cls->cuda.dot_swapped];
+        return reads != FC_CUDA_BY_ONE || fc_cuda_bare(&k->code, v) != UINT32_MAX;
+    }
+    return columns && comes_whole(k, n, uses, axis, align) &&
+           fc_cuda_made_bytes(k, cls, uses, axis) <= MOST_CAME;
+}
+
+/* Tiles whose warps fetch or multiply, each for itself, for up to so many rows, the widest first.
+ * Columns that are made keep the fetchers busy, so few rows are left to single warps. More rows
+ * than one group has are left to tiles that fetch together, if no columns are made. */
+enum { WIDTHS = 4, WIDE = 2 /* there have to be enough of these */ };
+typedef struct widths {
+    int64_t rows;
+    fc_cuda_tile_size bare[WIDTHS], made[WIDTHS];
+} widths;
+#define NONE        FC_CUDA_TILES
+#define GROUP       FC_CUDA_PIPE_GROUP_WIDEST, FC_CUDA_PIPE_GROUP_WIDE
+#define GROUPS_WIDE FC_CUDA_PIPE_GROUPS_WIDEST, FC_CUDA_PIPE_GROUPS_WIDE
+static const widths pipes[] = {
+    {16,
+     {FC_CUDA_PIPE_GROUP_WIDEST, FC_CUDA_PIPE_WIDE, FC_CUDA_PIPE, NONE},
+     {FC_CUDA_PIPE_WIDEST, FC_CUDA_PIPE_WIDE, FC_CUDA_PIPE, NONE}},
+    {32, {GROUP, FC_CUDA_PIPE_GROUP, NONE}, {GROUP, FC_CUDA_PIPE_TWO, FC_CUDA_PIPE_GROUP}},
+    {64, {GROUP, FC_CUDA_PIPE_GROUP, NONE}, {GROUP, FC_CUDA_PIPE_GROUP, NONE}},
+    {128, {NONE, NONE, NONE, NONE}, {GROUPS_WIDE, FC_CUDA_PIPE_GROUPS, NONE}},
+    {INT64_MAX, {NONE, NONE, NONE, NONE}, {GROUPS_WIDE, NONE, NONE}}};
+#undef GROUPS_WIDE
+#undef GROUP
+
+/* Whether such a tile has room for its steps, and k is so long that the first and the last of them
+ * don't count: else blocks that share an SM do better. */
 static bool may_pipe(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                     const fc_dot_axes *of, const fc_class *cls, uint32_t align) {
-    enum { STEPS = 4, MOST_CAME = 4 }; /* of an element: 64 registers of a thread */
-    const unsigned left = cls->cuda.dot_left, right = cls->cuda.dot_right;
-    if (m->sm_major < GROUPS || left == FC_CUDA_BY_ONE || fc_cuda_is_made(left) ||
-        right == FC_CUDA_BY_ONE || n->nr != 1 || fc_cuda_is_at(left) || fc_cuda_is_at(right))
+                     const fc_dot_axes *of, const fc_class *cls, const fc_cuda_tile *t) {
+    enum { ENOUGH = 4 };
+    const bool made = fc_cuda_is_made(cls->cuda.dot_right);
+    if (t->group && (m->sm_major != GROUPS || m->later || n->count < t->depth * t->stages))
         return false;
-    if (fc_cuda_is_made(right) &&
-        !comes_whole(k, n, uses_of(cls, of, true), is_by_k(right) ? n->np : cls->cuda.dot_across,
-                     align))
-        return false;
-    if (fc_cuda_is_made(right) &&
-        fc_cuda_made_bytes(k, cls, uses_of(cls, of, true),
-                           is_by_k(right) ? n->np : cls->cuda.dot_across) > MOST_CAME)
-        return false;
-    return stages_for(m, k, n, cls, of, &fc_cuda_tiles[FC_CUDA_PIPE]) >= STEPS &&
-           stages_for(m, k, n, cls, of, &fc_cuda_tiles[FC_CUDA_PIPE_WIDE]) >= STEPS;
+    return stages_for(m, k, n, cls, of, t) >= (made ? fc_cuda_flat_ahead(t) + 2 : ENOUGH);
+}
+
+/* The widest of which there are half as many blocks as SMs, as it reads the rows least often; NONE:
+ * the operands do not come so. */
+static fc_cuda_tile_size pipe_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                 const fc_dot_axes *of, const fc_class *cls, uint32_t align) {
+    const widths *w = pipes;
+    if (m->sm_major < GROUPS || n->nr != 1 || fc_cuda_numbers_axes(cls) ||
+        fc_cuda_is_at(cls->cuda.dot_left) || fc_cuda_is_at(cls->cuda.dot_right) ||
+        !can_fetch(k, n, of, cls, false, align) || !can_fetch(k, n, of, cls, true, align))
+        return NONE;
+    while (side_of(cls, n, false) > w->rows) w++;
+    for (size_t i = 0; i < WIDTHS; i++) {
+        const fc_cuda_tile_size tile =
+            (fc_cuda_is_made(cls->cuda.dot_right) ? w->made : w->bare)[i];
+        if (tile == NONE) break;
+        const fc_cuda_tile *t = &fc_cuda_tiles[tile];
+        const int64_t tiles = tiles_of(cls, n, tile),
+                      span = t->group ? fc_cuda_dot_span(m, t, tiles, n->count) : n->count,
+                      parts = n->count ? fc_ceil_div(n->count, span) : 1;
+        if (i < WIDE && tiles * parts * 2 < m->sm_count) continue;
+        if (may_pipe(m, k, n, of, cls, t)) return tile;
+    }
+    return NONE;
 }
 
 /* With one row or a few on tensor cores: the wide one where there are enough of it, else the one
  * with the fewest steps that has room for several of them. */
 static fc_cuda_tile_size flat_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                                 const fc_dot_axes *of, const fc_class *cls, uint32_t align) {
+                                 const fc_dot_axes *of, const fc_class *cls) {
     enum { STEPS = 4 };
-    const bool wide = tiles_of(cls, n, FC_CUDA_TILE_FLAT_WIDE) * 8 >= m->sm_count * 7;
-    if (may_pipe(m, k, n, of, cls, align)) return wide ? FC_CUDA_PIPE_WIDE : FC_CUDA_PIPE;
-    if (wide) return FC_CUDA_TILE_FLAT_WIDE;
+    if (tiles_of(cls, n, FC_CUDA_TILE_FLAT_WIDE) * 8 >= m->sm_count * 7)
+        return FC_CUDA_TILE_FLAT_WIDE;
     return stages_for(m, k, n, cls, of, &fc_cuda_tiles[FC_CUDA_TILE_FLAT_DEEP]) >= STEPS
                ? FC_CUDA_TILE_FLAT_DEEP
                : FC_CUDA_TILE_FLAT;
@@ -389,7 +458,9 @@ static fc_cuda_tile_size tile_of(const fc_machine *m, const fc_kernel *k, const 
                                  uint32_t align) {
     fc_cuda_tile_size best = FC_CUDA_TILE_FLAT;
     double least = 0;
-    if (tensor && side_of(cls, n, false) <= FLAT_ROWS) return flat_of(m, k, n, of, cls, align);
+    const fc_cuda_tile_size pipe = tensor ? pipe_of(m, k, n, of, cls, align) : NONE;
+    if (pipe != NONE) return pipe;
+    if (tensor && side_of(cls, n, false) <= FLAT_ROWS) return flat_of(m, k, n, of, cls);
     for (fc_cuda_tile_size i = 0; i < FC_CUDA_TILES; i++) {
         if (!may_take(m, k, n, of, cls, i, tensor)) continue;
         const double cost = fc_cuda_dot_cost(m, &fc_cuda_tiles[i], tiles_of(cls, n, i), n->count);
@@ -422,6 +493,7 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
     FC_TRY((tensor ? fc_dot_find_accesses : fc_dot_find_axes)(k, n, arena, &of, e));
     if (tensor) {
         find_axes(&of, cls);
+        turn_over(m, n, cls);
     } else {
         if (!of.found || (n->extent[of.down] <= MATRIX && n->extent[n->np - 1] <= MATRIX))
             return FUSEC_OK;
@@ -445,7 +517,8 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
     for (int s = 0; s < 2; s++) find_window(k, n, &of, align, tensor, s, cls);
     cls->vector = group_of(k, n, cls, align);
     cls->wide = n->far;
-    launch_of(m, k, n, &of, tile_of(m, k, n, &of, cls, tensor, align), true, cls, l);
+    const fc_cuda_tile_size tile = tile_of(m, k, n, &of, cls, tensor, align);
+    launch_of(m, k, n, &of, tile, true, cls, l);
     return FUSEC_OK;
 }
 
