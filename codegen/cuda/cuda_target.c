@@ -45,11 +45,14 @@ static uint32_t products(const fc_class *cls) {
 }
 
 /* Tensor cores take operands that are in memory 2 to 3 times as fast as those that threads compute
- * for them, except where so few rows are multiplied that memory is what they wait for. A store is
- * one launch more. */
+ * for them, except where so few rows are multiplied that memory is what they wait for, or where
+ * other warps compute them meanwhile (sm_90: columns, for one or two tiles of rows). A store is one
+ * launch more, which a product of 16 x 4096 x 4096 is too short for. */
 static bool stores(const fc_machine *m, fusec_dtype t, int64_t elements, int64_t met) {
-    enum { FEW_ROWS = 32, FEW_ELEMENTS = 1 << 21 };
-    return fc_is_half(t) && m->sm_major >= 8 && met > FEW_ROWS && elements >= FEW_ELEMENTS;
+    enum { MEANWHILE = 9, FEW_PRODUCTS = 1 << 28, FEW_ELEMENTS = 1 << 21 };
+    if (!fc_is_half(t) || m->sm_major < 8) return false;
+    if (m->sm_major == MEANWHILE) return met > 256 && fc_mul_most(elements, met) > FEW_PRODUCTS;
+    return met > 32 && elements >= FEW_ELEMENTS;
 }
 
 const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
