@@ -12,7 +12,13 @@
 #include "codegen/blocks.h"
 #include "codegen/dot.h"
 
-enum { FLAT_ROWS = 16, STATIC_SHARED = 1 << 10, GROUP_ALIGN = 1 << 10, GROUPS = 9 /* sm_90 */ };
+enum {
+    FLAT_ROWS = 16,
+    FEW_ROWS = 64,
+    STATIC_SHARED = 1 << 10,
+    GROUP_ALIGN = 1 << 10,
+    GROUPS = 9 /* sm_90 */
+};
 enum { MOST = 8 };    /* neighbours behind a product, of a thread */
 enum { MATRIX = 16 }; /* up to such sizes each thread has a result of its own, as in columns */
 
@@ -327,9 +333,8 @@ static void find_axes(const fc_dot_axes *of, fc_class *cls) {
 /* Few columns of many rows are the rows, as where the others lie does not matter, and there are
  * thin tiles for those: unless tiles as they are fill the SMs. */
 static void turn_over(const fc_machine *m, const fc_nest *n, fc_class *cls) {
-    enum { FEW = 64 };
     const uint16_t down = cls->cuda.dot_axis, across = cls->cuda.dot_across;
-    if (size_of(n, across) > FEW || size_of(n, across) >= size_of(n, down) ||
+    if (size_of(n, across) > FEW_ROWS || size_of(n, across) >= size_of(n, down) ||
         tiles_of(cls, n, FC_CUDA_GROUP_NARROW) * 2 > m->sm_count)
         return;
     cls->cuda.dot_axis = across;
@@ -377,14 +382,19 @@ static bool can_fetch(const fc_kernel *k, const fc_nest *n, const fc_dot_axes *o
     const uint8_t *uses = uses_of(cls, of, true);
     if (!fc_cuda_is_made(reads)) {
         const fc_val v = k->reductions.at[0].value[columns != (bool)cls->cuda.dot_swapped];
-        return reads != FC_CUDA_BY_ONE || fc_cuda_bare(&k->code, v) != UINT32_MAX;
+        const uint32_t a = fc_cuda_bare(&k->code, v);
+        if (reads != FC_CUDA_BY_ONE || a == UINT32_MAX) return reads != FC_CUDA_BY_ONE;
+        /* one by one a line of few columns is no more than a few of a warp's loads */
+        return !columns || size_of(n, cls->cuda.dot_axis) > FLAT_ROWS ||
+               n->stride[(size_t)a * (n->np + n->nr) + n->np] == 1;
     }
     return columns && comes_whole(k, n, uses, axis, align) &&
            fc_cuda_made_bytes(k, cls, uses, axis) <= MOST_CAME;
 }
 
 /* Tiles whose warps fetch or multiply, each for itself, for up to so many rows, the widest first.
- * Columns that are made keep the fetchers busy, so few rows are left to single warps. More rows
+ * Columns that are made keep the fetchers busy, as what comes one by one does, so few rows are left
+ * to single warps. More rows
  * than one group has are left to tiles that fetch together, if no columns are made. */
 enum { WIDTHS = 4, WIDE = 2 /* there have to be enough of these */ };
 typedef struct widths {
@@ -421,18 +431,21 @@ static bool may_pipe(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
 static fc_cuda_tile_size pipe_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                  const fc_dot_axes *of, const fc_class *cls, uint32_t align) {
     const widths *w = pipes;
+    const int64_t rows = side_of(cls, n, false);
+    const bool made = fc_cuda_is_made(cls->cuda.dot_right),
+               slow = made || (rows <= FEW_ROWS && (cls->cuda.dot_left == FC_CUDA_BY_ONE ||
+                                                    cls->cuda.dot_right == FC_CUDA_BY_ONE));
     if (m->sm_major < GROUPS || n->nr != 1 || fc_cuda_numbers_axes(cls) ||
         fc_cuda_is_at(cls->cuda.dot_left) || fc_cuda_is_at(cls->cuda.dot_right) ||
         !can_fetch(k, n, of, cls, false, align) || !can_fetch(k, n, of, cls, true, align))
         return NONE;
-    while (side_of(cls, n, false) > w->rows) w++;
+    while (rows > w->rows) w++;
     for (size_t i = 0; i < WIDTHS; i++) {
-        const fc_cuda_tile_size tile =
-            (fc_cuda_is_made(cls->cuda.dot_right) ? w->made : w->bare)[i];
+        const fc_cuda_tile_size tile = (slow ? w->made : w->bare)[i];
         if (tile == NONE) break;
         const fc_cuda_tile *t = &fc_cuda_tiles[tile];
         const int64_t tiles = tiles_of(cls, n, tile),
-                      span = t->group ? fc_cuda_dot_span(m, t, tiles, n->count) : n->count,
+                      span = rows > FLAT_ROWS ? fc_cuda_dot_span(m, t, tiles, n->count) : n->count,
                       parts = n->count ? fc_ceil_div(n->count, span) : 1;
         if (i < WIDE && tiles * parts * 2 < m->sm_count) continue;
         if (may_pipe(m, k, n, of, cls, t)) return tile;
