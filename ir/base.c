@@ -224,7 +224,16 @@ void fc_str_char(fc_str *s, char c) {
     fc_str_addn(s, &c, 1);
 }
 
-void fc_str_vprintf(fc_str *s, const char *fmt, va_list ap) {
+static void add_number(fc_str *s, bool negative, unsigned n) {
+    char text[12], *at = text + sizeof text;
+    do *--at = (char)('0' + n % 10);
+    while (n /= 10);
+    if (negative) *--at = '-';
+    fc_str_addn(s, at, (size_t)(text + sizeof text - at));
+}
+
+/* By the C library, which is slow: texts of kernels are thousands of short pieces. */
+static void any_vprintf(fc_str *s, const char *fmt, va_list ap) {
     va_list again;
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
@@ -235,6 +244,33 @@ void fc_str_vprintf(fc_str *s, const char *fmt, va_list ap) {
         s->len += (size_t)n;
     }
     va_end(again);
+}
+
+/* What stands before the first conversion that is not one of these, then the rest. */
+void fc_str_vprintf(fc_str *s, const char *fmt, va_list ap) {
+    va_list rest;
+    va_copy(rest, ap);
+    for (;;) {
+        const char *next = strchr(fmt, '%');
+        fc_str_addn(s, fmt, next ? (size_t)(next - fmt) : strlen(fmt));
+        if (!next) break;
+        if (next[1] == 's') {
+            const char *text = va_arg(rest, const char *);
+            fc_str_add(s, text ? text : "(null)");
+        } else if (next[1] == 'u') {
+            add_number(s, false, va_arg(rest, unsigned));
+        } else if (next[1] == 'd') {
+            const int n = va_arg(rest, int);
+            add_number(s, n < 0, n < 0 ? 0U - (unsigned)n : (unsigned)n);
+        } else if (next[1] == '%') {
+            fc_str_char(s, '%');
+        } else {
+            any_vprintf(s, next, rest);
+            break;
+        }
+        fmt = next + 2;
+    }
+    va_end(rest);
 }
 
 void fc_str_printf(fc_str *s, const char *fmt, ...) {

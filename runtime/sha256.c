@@ -3,7 +3,7 @@
 #include "runtime/sha256.h"
 
 /* The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
-static const uint32_t k[64] = {
+const uint32_t fc_sha256_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -21,26 +21,48 @@ static uint32_t big_endian(const uint8_t *p) {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
+/* Word i of the schedule of a block, of which 16 are kept. */
+static uint32_t next_word(uint32_t w[16], int i) {
+    const uint32_t a = w[(i + 1) % 16], b = w[(i + 14) % 16];
+    return w[i % 16] += (turn(a, 7) ^ turn(a, 18) ^ a >> 3) + w[(i + 9) % 16] +
+                        (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
+}
+
+/* A round. Instead of moving on, the eight values have other names in the next one. */
+#define ROUND(a, b, c, d, e, f, g, h, i, word)                                                     \
+    do {                                                                                           \
+        const uint32_t t1 = (h) + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +                       \
+                            (((e) & (f)) ^ (~(e) & (g))) + fc_sha256_constants[i] + (word);        \
+        const uint32_t t2 =                                                                        \
+            (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + (((a) & (b)) ^ ((a) & (c)) ^ ((b) & (c)));  \
+        (d) += t1;                                                                                 \
+        (h) = t1 + t2;                                                                             \
+    } while (0)
+#define ROUNDS(i, word)                                                                            \
+    do {                                                                                           \
+        ROUND(a, b, c, d, e, f, g, h, (i), word(i));                                               \
+        ROUND(h, a, b, c, d, e, f, g, (i) + 1, word((i) + 1));                                     \
+        ROUND(g, h, a, b, c, d, e, f, (i) + 2, word((i) + 2));                                     \
+        ROUND(f, g, h, a, b, c, d, e, (i) + 3, word((i) + 3));                                     \
+        ROUND(e, f, g, h, a, b, c, d, (i) + 4, word((i) + 4));                                     \
+        ROUND(d, e, f, g, h, a, b, c, (i) + 5, word((i) + 5));                                     \
+        ROUND(c, d, e, f, g, h, a, b, (i) + 6, word((i) + 6));                                     \
+        ROUND(b, c, d, e, f, g, h, a, (i) + 7, word((i) + 7));                                     \
+    } while (0)
+#define FROM_BLOCK(i) (w[i] = big_endian(block + 4 * (i)))
+#define FROM_WORDS(i) next_word(w, i)
+
 static void mix_block(uint32_t state[8], const uint8_t *block) {
-    uint32_t w[64], v[8];
-    for (int i = 0; i < 16; i++) w[i] = big_endian(block + 4 * i);
-    for (int i = 16; i < 64; i++) {
-        uint32_t a = w[i - 15], b = w[i - 2];
-        w[i] = w[i - 16] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) + w[i - 7] +
-               (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
-    }
-    memcpy(v, state, sizeof v);
-    for (int i = 0; i < 64; i++) {
-        uint32_t s1 = turn(v[4], 6) ^ turn(v[4], 11) ^ turn(v[4], 25);
-        uint32_t s0 = turn(v[0], 2) ^ turn(v[0], 13) ^ turn(v[0], 22);
-        uint32_t choose = (v[4] & v[5]) ^ (~v[4] & v[6]);
-        uint32_t major = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-        uint32_t t1 = v[7] + s1 + choose + k[i] + w[i], t2 = s0 + major;
-        memmove(v + 1, v, 7 * sizeof v[0]);
-        v[4] += t1;
-        v[0] = t1 + t2;
-    }
-    for (int i = 0; i < 8; i++) state[i] += v[i];
+    uint32_t w[16], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4],
+                    f = state[5], g = state[6], h = state[7];
+    for (int i = 0; i < 16; i += 8) ROUNDS(i, FROM_BLOCK);
+    for (int i = 16; i < 64; i += 8) ROUNDS(i, FROM_WORDS);
+    const uint32_t more[8] = {a, b, c, d, e, f, g, h};
+    for (int i = 0; i < 8; i++) state[i] += more[i];
+}
+
+void fc_sha256_mix_plain(uint32_t state[8], const uint8_t *block, size_t n) {
+    for (; n; n--, block += 64) mix_block(state, block);
 }
 
 void fc_sha256_init(fc_sha256 *s) {
@@ -48,6 +70,7 @@ void fc_sha256_init(fc_sha256 *s) {
     static const uint32_t first[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     memcpy(s->state, first, sizeof first);
+    s->mix = fc_sha256_mix_here();
     s->total = 0;
 }
 
@@ -57,14 +80,15 @@ void fc_sha256_add(fc_sha256 *s, const void *data, size_t len) {
     s->total += len;
     while (len) {
         if (held == 0 && len >= 64) {
-            mix_block(s->state, p);
-            p += 64, len -= 64;
+            const size_t blocks = len / 64;
+            s->mix(s->state, p, blocks);
+            p += 64 * blocks, len -= 64 * blocks;
             continue;
         }
         size_t n = 64 - held < len ? 64 - held : len;
         memcpy(s->block + held, p, n);
         p += n, len -= n, held += n;
-        if (held == 64) mix_block(s->state, s->block), held = 0;
+        if (held == 64) s->mix(s->state, s->block, 1), held = 0;
     }
 }
 

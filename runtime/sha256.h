@@ -7,7 +7,14 @@
 
 enum { FC_SHA256_SIZE = 32 };
 
+/* Takes n blocks of 64 bytes in. */
+typedef void fc_sha256_mix(uint32_t state[8], const uint8_t *block, size_t n);
+fc_sha256_mix fc_sha256_mix_plain;
+fc_sha256_mix *fc_sha256_mix_here(void); /* by this processor's instructions, if it has any */
+extern const uint32_t fc_sha256_constants[64];
+
 typedef struct fc_sha256 {
+    fc_sha256_mix *mix;
     uint32_t state[8];
     uint64_t total; /* bytes so far */
     uint8_t block[64];

@@ -38,16 +38,16 @@ void fc_ll_init(fc_ll *f, const fc_machine *m, const fc_kernel *k, const fc_clas
     fc_code_init(&f->code, alloc);
     fc_code_init(&f->elsewhere.code, alloc);
     fc_loops_init(&f->loops, alloc);
-    fc_str *text[] = {&f->head,  &f->body,       &f->module,    &f->helpers,
-                      &f->decls, &f->aside.head, &f->aside.body};
+    fc_str *text[] = {&f->head,  &f->body,       &f->module,     &f->helpers,
+                      &f->decls, &f->aside.head, &f->aside.body, &f->word};
     for (size_t i = 0; i < FC_COUNT(text); i++) fc_str_init(text[i], alloc);
     f->lay = fc_layout_of((uint32_t)k->args.len, (uint32_t)cls->np + cls->nr, cls->naccess,
                           (uint32_t)k->params.len);
 }
 
 void fc_ll_free(fc_ll *f) {
-    fc_str *text[] = {&f->head,  &f->body,       &f->module,    &f->helpers,
-                      &f->decls, &f->aside.head, &f->aside.body};
+    fc_str *text[] = {&f->head,  &f->body,       &f->module,     &f->helpers,
+                      &f->decls, &f->aside.head, &f->aside.body, &f->word};
     for (size_t i = 0; i < FC_COUNT(text); i++) fc_str_free(text[i]);
     fc_code_free(&f->code);
     fc_code_free(&f->elsewhere.code);
@@ -75,17 +75,10 @@ const char **fc_ll_names(fc_ll *f, size_t n) {
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static const char *format(fc_ll *f, const char *fmt, va_list ap) {
-    char small[256];
-    va_list again;
-    va_copy(again, ap);
-    int n = vsnprintf(small, sizeof small, fmt, ap);
-    char *text = fc_ll_alloc(f, (size_t)(n < 0 ? 0 : n) + 1);
-    if (n >= 0 && (size_t)n < sizeof small)
-        memcpy(text, small, (size_t)n + 1);
-    else if (n >= 0)
-        vsnprintf(text, (size_t)n + 1, fmt, again);
-    va_end(again);
-    return text;
+    fc_str_clear(&f->word);
+    fc_str_vprintf(&f->word, fmt, ap);
+    if (f->word.oom) fc_ll_fail(f, FUSEC_OUT_OF_MEMORY);
+    return memcpy(fc_ll_alloc(f, f->word.len + 1), f->word.data, f->word.len + 1);
 }
 
 const char *fc_ll_fmt(fc_ll *f, const char *fmt, ...) {
@@ -537,6 +530,7 @@ void fc_ll_aside_begin(fc_ll *f) {
     aside->active = f->active;
     aside->mask = f->mask;
     f->block = "entry";
+    aside->open = true;
 }
 
 void fc_ll_aside_end(fc_ll *f, const char *signature) {
@@ -552,6 +546,7 @@ void fc_ll_aside_end(fc_ll *f, const char *signature) {
     f->block = aside->block;
     f->active = aside->active;
     f->mask = aside->mask;
+    aside->open = false;
 }
 
 void fc_ll_end(fc_ll *f, const char *suffix) {

@@ -75,6 +75,7 @@ typedef struct fc_ll_aside {
     fc_str head, body;
     fc_ll_constant *constants[FC_LL_CONSTANTS];
     const char *block, *active, *mask;
+    bool open;
 } fc_ll_aside;
 
 /* A divisor that is the same in all lanes; see llvm_divide.c. */
@@ -140,6 +141,7 @@ typedef struct fc_ll {
     fc_str helpers; /* internal functions: libm lane by lane, tiles */
     fc_ll_aside aside;
     fc_str decls;      /* declarations, one a line */
+    fc_str word;       /* what fc_ll_fmt is making */
     unsigned next;     /* number of the next name; unique in the module */
     const char *block; /* label of the block being written */
 
