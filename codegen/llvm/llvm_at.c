@@ -156,7 +156,7 @@ const char *fc_ll_load_at(fc_ll *f, fc_val v, unsigned W) {
         const char *mask = W == 1 ? NULL : mask_with(f, always ? NULL : fc_ll_here(f, i->b, W));
         if (l.lanes) fc_ll_ask_at(f, i, W);
         const bool one = always && l.lanes && divides(f, i->a, LOOK),
-                   run = l.lanes && !from_data(f, i->a, LOOK);
+                   run = l.lanes && !f->cls->llvm.brief && !from_data(f, i->a, LOOK);
         stored = (one && run ? read_one : run ? read_run : read)(f, &l, W, mask);
     }
     return fc_ll_unpack(f, l.t, W, stored);

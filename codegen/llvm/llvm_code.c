@@ -121,6 +121,34 @@ static const char *divide_if(fc_ll *f, const char *text, bool rest, unsigned W, 
     return fc_ll_either(f, &all, type, rest ? a : "zeroinitializer", r);
 }
 
+/* Brief code divides in one place, as each lane is some ten instructions. */
+static const char *divide_aside(fc_ll *f, const char *text, bool rest, fusec_dtype t, unsigned W,
+                                const char *const *a) {
+    const char *type = fc_ll_type(f, t, W);
+    const char *name =
+        fc_ll_fmt(f, "%s.%s.%s", f->name, text, fc_ll_suffix(f, fc_ll_type(f, t, 1), W));
+    const char *head = fc_ll_fmt(f, "%s @%s(%s %%x0, %s %%x1)", type, name, type, type);
+    if (!strstr(f->helpers.data, head)) {
+        fc_ll_aside_begin(f);
+        fc_ll_goto(f, "start");
+        fc_ll_label(f, "start");
+        fc_ll_line(f, "ret %s %s", type,
+                   t == FUSEC_I64 ? divide_if(f, text, rest, W, "%x0", "%x1")
+                                  : fc_ll_ins(f, "%s %s %%x0, %%x1", text, type));
+        fc_ll_aside_end(f, head);
+    }
+    return fc_ll_ins(f, "call %s @%s(%s %s, %s %s)", type, name, type, a[0], type, a[1]);
+}
+
+static const char *divide(fc_ll *f, fc_op op, const char *text, fusec_dtype t, unsigned W,
+                          const char *const *a) {
+    const char *const by[] = {a[0], safe_divisor(f, t, W, a[1])};
+    const bool rest = op == FC_OP_irem_raw;
+    if (W > 1 && f->cls->llvm.brief && !f->aside.open) return divide_aside(f, text, rest, t, W, by);
+    if (W > 1 && t == FUSEC_I64) return divide_if(f, text, rest, W, by[0], by[1]);
+    return fc_ll_ins(f, "%s %s %s, %s", text, fc_ll_type(f, t, W), by[0], by[1]);
+}
+
 static const char *by_column(fc_ll *f, fc_op op, unsigned nargs, fusec_dtype t, unsigned W,
                              const char *const *a) {
     const char *text = column(op, t), *type = fc_ll_type(f, t, W);
@@ -140,11 +168,8 @@ static const char *by_column(fc_ll *f, fc_op op, unsigned nargs, fusec_dtype t, 
     if (!strcmp(text, "scale")) return fc_ll_scale(f, t, W, a[0], a[1]);
     if (!strcmp(text, "philox")) return fc_ll_philox(f, W, a);
     if (nargs == 1) return fc_ll_ins(f, "%s %s %s", text, type, a[0]);
-    const char *b =
-        op == FC_OP_idiv_raw || op == FC_OP_irem_raw ? safe_divisor(f, t, W, a[1]) : a[1];
-    if ((op == FC_OP_idiv_raw || op == FC_OP_irem_raw) && t == FUSEC_I64 && W > 1)
-        return divide_if(f, text, op == FC_OP_irem_raw, W, a[0], b);
-    return fc_ll_ins(f, "%s %s %s, %s", text, type, a[0], b);
+    if (op == FC_OP_idiv_raw || op == FC_OP_irem_raw) return divide(f, op, text, t, W, a);
+    return fc_ll_ins(f, "%s %s %s, %s", text, type, a[0], a[1]);
 }
 
 static fc_ll_narrowing narrowing(const fc_ll *f, const fc_code *code, fc_val i) {

@@ -64,10 +64,32 @@ static void at_vector(fc_ll *f, void *user) {
 
 /* ---- and turned ------------------------------------------------------------------------------ */
 
+/* In brief code one after the other, through memory. */
+static void turn_by_elements(fc_ll *f, fusec_dtype t, const char *array, bool out, const char **v) {
+    const char *turned = fc_ll_array(f, t, FC_RUN * f->V);
+    fc_ll_loop runs, elements;
+    for (unsigned j = 0; out && j < FC_RUN; j++)
+        fc_ll_spill(f, t, f->V, turned, fc_ll_number(f, j * f->V), v[j]);
+    const char *r = fc_ll_for(f, &runs, "0", fc_ll_number(f, f->V));
+    const char *j = fc_ll_for(f, &elements, "0", fc_ll_number(f, FC_RUN));
+    const char *here = fc_ll_bin(f, "add", fc_ll_bin(f, "mul", r, fc_ll_number(f, FC_RUN)), j);
+    const char *there = fc_ll_bin(f, "add", fc_ll_bin(f, "mul", j, fc_ll_number(f, f->V)), r);
+    const char *e = fc_ll_fill(f, t, 1, out ? turned : array, out ? there : here);
+    fc_ll_spill(f, t, 1, out ? array : turned, out ? here : there, e);
+    fc_ll_for_end(f, &elements, "1");
+    fc_ll_for_end(f, &runs, "1");
+    for (unsigned i = 0; !out && i < FC_RUN; i++)
+        v[i] = fc_ll_fill(f, t, f->V, turned, fc_ll_number(f, i * f->V));
+}
+
 /* v[j]: element j of each run, from the array or to it. */
 static void turn(fc_ll *f, fusec_dtype t, const char *array, bool out, const char **v) {
     const unsigned parts = FC_RUN / f->V;
     const char *type = fc_ll_type(f, t, f->V), **u = fc_ll_names(f, f->V);
+    if (f->cls->llvm.brief) {
+        turn_by_elements(f, t, array, out, v);
+        return;
+    }
     for (unsigned g = 0; g < parts; g++) {
         for (unsigned r = 0; r < f->V; r++) {
             const char *at = fc_ll_number(f, (parts * r + g) * f->V);

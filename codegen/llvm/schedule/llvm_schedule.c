@@ -123,20 +123,45 @@ static uint8_t lanes_of_map(const fc_machine *m, const fc_kernel *k, const fc_ne
     return n->np == 1 || n->extent[n->np - 1] >= LONG ? 64 : 32;
 }
 
+/* Of rows side by side: some 3 ms, of the 10 that are saved. */
+static bool are_few_blocks(const fc_machine *m, const fc_launch *l) {
+    enum { BLOCKS = 512 }; /* of one thread */
+    return l->units <= (int64_t)BLOCKS * m->threads;
+}
+
 /* Rows side by side take twice the text of one row, of few elements that are each written out, or
  * with tiles. */
 static bool is_sooner_by_row(const fc_machine *m, const fc_kernel *k, const fc_launch *l,
                              const fc_class *cls) {
-    enum { BLOCKS = 512 }; /* of one thread: some 3 ms, of the 10 that are saved */
-    return cls->llvm.narrow && !cls->llvm.packed && !cls->llvm.shared &&
-           l->units <= (int64_t)BLOCKS * m->threads && (cls->llvm.tiles || !fc_ll_is_light(k));
+    return cls->llvm.narrow && !cls->llvm.packed && !cls->llvm.shared && are_few_blocks(m, l) &&
+           (cls->llvm.tiles || !fc_ll_is_light(k));
+}
+
+/* Maps that read beyond edges have a text for parts that are inside and one for the rest, with two
+ * ways to read; scans along rows turn their blocks in registers. It takes two to ten times as long
+ * without. */
+static bool is_sooner_without(const fc_machine *m, const fc_kernel *k, const fc_launch *l,
+                              const fc_class *cls) {
+    enum { ELEMENTS = 1 << 17 }; /* of one thread */
+    const bool map = k->schedule == FC_SCHED_MAP;
+    const double each = !map || cls->np > 1 ? (double)l->span : 1;
+    bool any = !map;
+    for (size_t i = 0; i < k->code.ins.len && !any; i++)
+        any = k->code.ins.at[i].op == FC_OP_LOAD_AT;
+    return any && (double)l->units * each <= (double)ELEMENTS * m->threads;
 }
 
 bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, fc_class *cls) {
     const uint8_t one = (uint8_t)fc_ll_widest(m);
-    if (k->schedule == FC_SCHED_MAP && cls->vector > one) {
-        cls->vector = one;
-        return true;
+    if (k->schedule == FC_SCHED_MAP) {
+        const bool other = cls->vector > one;
+        if (other) cls->vector = one;
+        cls->llvm.brief = is_sooner_without(m, k, l, cls);
+        return other || cls->llvm.brief;
+    }
+    if (cls->llvm.along) {
+        cls->llvm.brief = is_sooner_without(m, k, l, cls);
+        return cls->llvm.brief;
     }
     if (cls->llvm.panels || cls->llvm.direct) {
         cls->llvm.brief = true;
@@ -151,7 +176,7 @@ bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, 
         cls->wide = true; /* what is narrow looked at the other axis */
         return true;
     }
-    cls->llvm.brief = !cls->llvm.narrow;
+    cls->llvm.brief = !cls->llvm.narrow || (cls->llvm.tiles && are_few_blocks(m, l));
     return cls->llvm.brief;
 }
 
@@ -563,6 +588,7 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
     case FC_SCHED_SCAN:
         if (cls->llvm.along) {
             fc_ll_cut(k, launch, n->rows, n->count);
+            launch->span = n->count;
             break;
         }
         /* fallthrough */
