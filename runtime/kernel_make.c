@@ -202,14 +202,27 @@ static bool same_job(const fc_item *a, const fc_item *b) {
     return a->job == b->job;
 }
 
-/* A program for every four kernels as long as there are threads for them: one more kernel in a
- * program costs less than a third of a program. */
-enum { KERNELS_A_PROGRAM = 4 };
+/* Of CUDA C a program takes some 20 ms and each KiB of text 4 more. So there is one for every four
+ * kernels, or fewer that are longer, as long as there are threads for them. */
+enum { KERNELS_A_PROGRAM = 4, BYTES_A_PROGRAM = 16 << 10 };
+
+static bool is_missing(const fc_item *t) {
+    return t->v && !t->loaded;
+}
+
+static size_t bytes_missing(const fc_making *x) {
+    size_t n = 0;
+    for (size_t i = 0; i < x->n; i++)
+        if (is_missing(&x->items[i])) n += x->items[i].text.len;
+    return n;
+}
 
 static size_t count_jobs(const fc_making *x, size_t missing) {
     if (!x->d->kernels_together) return missing;
-    size_t jobs = (missing + KERNELS_A_PROGRAM - 1) / KERNELS_A_PROGRAM,
-           threads = (size_t)fc_compile_threads();
+    const size_t threads = (size_t)fc_compile_threads();
+    size_t jobs = (missing + KERNELS_A_PROGRAM - 1) / KERNELS_A_PROGRAM;
+    const size_t by_bytes = bytes_missing(x) / BYTES_A_PROGRAM;
+    if (jobs < by_bytes) jobs = by_bytes < missing ? by_bytes : missing;
     return jobs < threads ? jobs : threads;
 }
 
@@ -295,17 +308,26 @@ static void store_job(fc_making *x, size_t job, const fc_bytes *binary) {
     fc_free(&x->c->config.alloc, parts);
 }
 
-/* Deals the missing kernels out to jobs, as evenly as they go. */
+/* Deals the missing kernels out to jobs in order, so that each has about the same text, and none is
+ * without. */
 static size_t deal(fc_making *x, size_t missing) {
-    size_t njobs = count_jobs(x, missing), at = 0;
+    const size_t njobs = count_jobs(x, missing);
+    const size_t share = x->d->kernels_together ? bytes_missing(x) / njobs : 0;
     uint32_t in_job[FC_COMPILE_THREADS] = {0};
+    size_t job = 0, held = 0, left = missing;
     for (size_t i = 0; i < x->n; i++) {
         fc_item *t = &x->items[i];
         t->job = SIZE_MAX;
-        if (!t->v || t->loaded) continue;
-        t->job = x->d->kernels_together ? at * njobs / missing : at;
-        at++;
-        if (x->d->kernels_together) t->index = in_job[t->job]++;
+        if (!is_missing(t)) continue;
+        const bool full = held + t->text.len / 2 > share, needed = left == njobs - 1 - job;
+        if (held && job + 1 < njobs && (full || needed)) {
+            job++;
+            held = 0;
+        }
+        held += t->text.len;
+        left--;
+        t->job = job;
+        if (x->d->kernels_together) t->index = in_job[job]++;
     }
     for (size_t i = 0; i < x->n; i++)
         x->items[i].grouped =
