@@ -75,6 +75,73 @@ static const row rows[] = {
      "    du, db, dw = grad(mean(r*r), u, b, w)\n"
      "    return u - 0.01*du, b - 0.01*db, w - 0.01*dw\n}\n",
      "f32:64x96 f32:96 f32:96x96 f32:128x64 f32:128x96", "64x96 96 96x96"},
+    {"gelu by tanh", "export def f(x: f32[n]) = 0.5*x*(1 + tanh(0.7978845608*(x + 0.044715*x**3)))",
+     "f32:1000", "1000"},
+    {"normal density", "export def f(x: f32[n]) = exp(-x*x/2)/sqrt(6.2831853) + sin(x)*cos(x)",
+     "f32:1000", "1000"},
+    {"softmax rows",
+     "export def f(x: f32[n, m]) {\n"
+     "    e = exp(x - max(x, axis=-1, keepdims=true))\n"
+     "    return e/sum(e, axis=-1, keepdims=true)\n}\n",
+     "f32:64x1000", "64x1000"},
+    {"softmax of 10",
+     "export def f(x: f32[n, m]) {\n"
+     "    e = exp(x - max(x, axis=-1, keepdims=true))\n"
+     "    return e/sum(e, axis=-1, keepdims=true)\n}\n",
+     "f32:64x10", "64x10"},
+    {"layernorm",
+     "export def f(x: f32[n, m], s: f32[m], t: f32[m]) {\n"
+     "    c = x - mean(x, axis=-1, keepdims=true)\n"
+     "    return c*rsqrt(mean(c*c, axis=-1, keepdims=true) + 1e-5)*s + t\n}\n",
+     "f32:64x512 f32:512 f32:512", "64x512"},
+    {"standardise columns",
+     "export def f(x: f32[n, m]) = (x - mean(x, axis=0))/(std(x, axis=0) + 1e-6)", "f32:300x40",
+     "300x40"},
+    {"nbody",
+     "export def f(p: f32[n, 3], m: f32[n]) {\n"
+     "    d = p[None, :, :] - p[:, None, :]\n"
+     "    q = sum(d*d, axis=-1) + 0.01\n"
+     "    return sum(d*(m/(q*sqrt(q)))[:, :, None], axis=1)\n}\n",
+     "f32:200x3 f32:200", "200x3"},
+    {"blur",
+     "const R = 12\n"
+     "export def f(x: f32[h, w]) {\n"
+     "    g = exp(-f32(arange(-R, R + 1))**2/(2*3**2))\n"
+     "    g = g/sum(g)\n"
+     "    a = boundary(x, mode=\"symmetric\")\n"
+     "    t[y in 0..h, x in 0..w] = sum[i in -R..R + 1](g[i + R]*a[y, x + i])\n"
+     "    b = boundary(t, mode=\"symmetric\")\n"
+     "    s[y in 0..h, x in 0..w] = sum[i in -R..R + 1](g[i + R]*b[y + i, x])\n"
+     "    return s\n}\n",
+     "f32:60x80", "60x80"},
+    {"wave",
+     "export def f(u: f32[h, w], v: f32[h, w]) {\n"
+     "    b = boundary(u, mode=\"wrap\")\n"
+     "    l[y in 0..h, x in 0..w] = b[y - 1, x] + b[y + 1, x] + b[y, x - 1] + b[y, x + 1] - 4*b[y, "
+     "x]\n"
+     "    return 2*u - v + 0.1*l\n}\n",
+     "f32:60x80 f32:60x80", "60x80"},
+    {"logistic regression",
+     "export def f(w: f32[d], b: f32[1], x: f32[n, d], y: f32[n]) -> (w2: f32[d], b2: f32[1]) {\n"
+     "    s = (x - mean(x, axis=0, keepdims=true))/std(x, axis=0, keepdims=true)\n"
+     "    z = s @ w + b\n"
+     "    dw, db = grad(mean(softplus(z) - y*z) + 1e-3*sum(w*w), w, b)\n"
+     "    return w - 0.1*dw, b - 0.1*db\n}\n",
+     "f32:4 f32:1 f32:100x4 f32:100", "4 1"},
+    {"convolution",
+     "export def f(x: f32[n, c, h, w], k: f32[m, c, a, b], bias: f32[m]) -> f32[n, m, h, w] {\n"
+     "    p = boundary(x, mode=\"zero\")\n"
+     "    y[s, f, i in 0..h, j in 0..w] ="
+     " sum[l, u, v](p[s, l, i + u - a // 2, j + v - b // 2]*k[f, l, u, v])\n"
+     "    return maximum(y + bias[:, None, None], 0)\n}\n",
+     "f32:2x3x16x16 f32:8x3x3x3 f32:8", "2x8x16x16"},
+    {"sort", "export def f(x: f32[n]) = sort(x)", "f32:1000", "1000"},
+    {"cumsum", "export def f(x: f32[n, m]) = cumsum(x, axis=-1)", "f32:40x1000", "40x1000"},
+    {"distances",
+     "export def f(x: f32[n, d], y: f32[m, d]) {\n"
+     "    d = x[:, None, :] - y[None, :, :]\n"
+     "    return argmin(sum(d*d, axis=-1), axis=-1)\n}\n",
+     "f32:100x8 f32:50x8", "100"},
 };
 
 static double now(void) {
@@ -138,7 +205,8 @@ static void make_arrays(const row *r, arrays *in, arrays *out) {
         t->data = room_for(t);
         if (!s[-1]) break;
     }
-    if (!strncmp(r->name, "a @ b i", 7)) out->at[0].dtype = FUSEC_I64;
+    if (!strncmp(r->name, "a @ b i", 7) || !strcmp(r->name, "distances"))
+        out->at[0].dtype = FUSEC_I64;
 }
 
 static void free_arrays(arrays *a) {
