@@ -220,21 +220,35 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, uint32_t *bl
     return FUSEC_OK;
 }
 
-/* Whether the work is so little that quick code may do it the first time: the elementary operations
- * of all steps, a function taken for eight. */
-static bool is_little(const fc_program *p, const fc_bound *b) {
+/* Elements of a step, in blocks as the interpreter takes them: of a row, or of neighbouring rows.
+ */
+static double points_in_blocks(const fc_step *s, const fc_nest *n) {
+    const bool along = s->kernel.schedule == FC_SCHED_INNER;
+    const int64_t lanes = along ? n->count : n->rows, others = along ? n->rows : n->count;
+    const double blocks = (double)fc_ceil_div(lanes, FC_LANES);
+    return blocks * FC_LANES * (s->kernel.schedule == FC_SCHED_MAP ? 1 : (double)others);
+}
+
+/* By the elementary operations of all steps, a function taken for eight. Of loops nobody knows how
+ * often they go round, so they are not interpreted. */
+static fc_meanwhile meanwhile(const fc_program *p, fc_bound *b) {
     double work = 0;
+    bool loops = p->is_body;
+    b->work = 0;
     for (size_t i = 0; i < p->plan->steps.len; i++) {
         const fc_step *s = p->plan->steps.at[i];
-        if (!b->steps[i].nest.empty)
-            work +=
-                (double)fc_strips_points(&b->steps[i]) * (1.0 + s->ops + 8.0 * s->transcendental);
+        const double each = 1.0 + s->ops + 8.0 * s->transcendental;
+        loops |= s->kind != FC_STEP_KERNEL || s->kernel.loops.len;
+        if (b->steps[i].nest.empty) continue;
+        work += (double)fc_strips_points(&b->steps[i]) * each;
+        b->work += points_in_blocks(s, &b->steps[i].nest) * each;
     }
-    return work <= p->device->quick_work;
+    if (work > p->device->quick_work) return FC_MEANWHILE_WAIT;
+    return loops || b->work > p->device->interpreted_work ? FC_MEANWHILE_QUICK : FC_MEANWHILE_ANY;
 }
 
 /* The code of all launches that have none, made together. */
-static fusec_status get_code(fc_program *p, fc_bound *b, bool quick_first, fc_error *e) {
+static fusec_status get_code(fc_program *p, fc_bound *b, fc_meanwhile m, fc_error *e) {
     size_t n = 0;
     fc_wanted *w = fc_malloc(p->alloc, (p->plan->steps.len * FC_SORT_CODES + 1) * sizeof *w);
     if (!w) return fc_oom(e);
@@ -253,7 +267,7 @@ static fusec_status get_code(fc_program *p, fc_bound *b, bool quick_first, fc_er
                  st->what);
         n++;
     }
-    fusec_status s = fc_kcache_get(p->ctx, p->device, p->mode, w, n, quick_first, &p->compiles, e);
+    fusec_status s = fc_kcache_get(p->ctx, p->device, p->mode, w, n, m, &p->compiles, e);
     fc_free(p->alloc, w);
     return s;
 }
@@ -283,10 +297,10 @@ static fusec_status shrink(fc_program *p, fc_bound *b, bool *found, fc_error *e)
 
 enum { MAX_SHRINK = 3 };
 
-static fusec_status load_all(fc_program *p, fc_bound *b, bool quick_first, fc_error *e) {
+static fusec_status load_all(fc_program *p, fc_bound *b, fc_meanwhile m, fc_error *e) {
     bool smaller = true;
     for (int tries = 0; smaller; tries++) {
-        FC_TRY(get_code(p, b, quick_first, e));
+        FC_TRY(get_code(p, b, m, e));
         smaller = false;
         if (tries < MAX_SHRINK) FC_TRY(shrink(p, b, &smaller, e));
     }
@@ -301,8 +315,8 @@ static void release_code(fc_program *p, fc_bound *b) {
     }
 }
 
-static fusec_status load_steps(fc_program *p, fc_bound *b, bool quick_first, fc_error *e) {
-    const fusec_status s = load_all(p, b, quick_first, e);
+static fusec_status load_steps(fc_program *p, fc_bound *b, fc_meanwhile m, fc_error *e) {
+    const fusec_status s = load_all(p, b, m, e);
     b->loaded = !s;
     b->quick = false;
     for (size_t i = 0; !s && i < p->plan->steps.len; i++)
@@ -424,16 +438,16 @@ static fusec_status make_bound(fc_program *p, const int64_t *symbols, const int6
 
 /* Code that is not there and must not be compiled may be there for any sizes: then that runs. */
 static fusec_status load_any(fc_program *p, const int64_t *symbols, const int64_t *values,
-                             const fc_layouts *l, bool quick, fc_bound **b, fc_error *e) {
+                             const fc_layouts *l, fc_meanwhile m, fc_bound **b, fc_error *e) {
     fc_error first = {0};
     fc_layouts any = *l;
-    fusec_status s = load_steps(p, *b, quick, &first);
+    fusec_status s = load_steps(p, *b, m, &first);
     if (s == FUSEC_NO_CODE && !(*b)->plain && p->device->target->schedule_plain) {
         fc_error none = {0};
         fc_bound *plain = NULL;
         any.plain = true;
         if (!make_bound(p, symbols, values, &any, &plain, &none) &&
-            !load_steps(p, plain, quick, &none)) {
+            !load_steps(p, plain, m, &none)) {
             drop(p, *b);
             *b = plain;
             return FUSEC_OK;
@@ -443,34 +457,47 @@ static fusec_status load_any(fc_program *p, const int64_t *symbols, const int64_
     return s ? fc_fail(e, s, "%s", first.message) : FUSEC_OK;
 }
 
+/* Whether the interpreter has done so much that quick code would have been there by now. */
+static bool is_long_interpreted(const fc_program *p, const fc_bound *b) {
+    enum { CALLS = 3 }; /* of the longest that it does */
+    return b->interpreted > CALLS * p->device->interpreted_work;
+}
+
 /* Schedules and texts are made of constants, too. The full code may need another launch than the
  * quick one, so a bound with quick code, which calls may be using, is not mended but made anew. */
 static fusec_status prepare(fc_program *p, const int64_t *symbols, const int64_t *values,
                             fc_layouts *l, fc_code_wanted code, fc_bound **b, fc_error *e) {
+    const bool long_interpreted = *b && is_long_interpreted(p, *b);
     if (*b && (*b)->quick) {
         drop(p, *b);
         *b = NULL;
     }
     const uint64_t state = fc_float_enter();
     fusec_status s = *b ? FUSEC_OK : make_bound(p, symbols, values, l, b, e);
-    if (!s && code != FC_NO_CODE && !(*b)->loaded)
-        s = load_any(p, symbols, values, l, code == FC_ANY_CODE && is_little(p, *b), b, e);
+    if (!s && code != FC_NO_CODE && !(*b)->loaded) {
+        fc_meanwhile m = code == FC_ANY_CODE ? meanwhile(p, *b) : FC_MEANWHILE_WAIT;
+        if (long_interpreted && m == FC_MEANWHILE_ANY) m = FC_MEANWHILE_QUICK;
+        s = load_any(p, symbols, values, l, m, b, e);
+    }
     fc_float_leave(state);
     return s;
 }
 
 /* Whether this call runs other code than what is loaded: there is none yet, or the full code has
  * come for some that is quick, or is asked for. */
-static bool wants_code(const fc_program *p, const fc_bound *b, fc_code_wanted code) {
+static bool wants_code(const fc_program *p, fc_bound *b, fc_code_wanted code) {
     if (code == FC_NO_CODE) return false;
     if (!b->loaded || !b->quick) return !b->loaded;
-    bool waits = false;
+    bool waits = false, interpreted = false;
     for (size_t i = 0; i < p->plan->steps.len; i++) {
         const fc_variant *v = b->steps[i].variant;
         if (!v || !atomic_load(&v->quick)) continue;
         if (code == FC_FULL_CODE || fc_kcache_has_full(p->ctx, v)) return true;
         waits = true;
+        interpreted |= v->interpreted;
     }
+    if (interpreted) b->interpreted += b->work;
+    if (interpreted && is_long_interpreted(p, b)) return true;
     return !waits; /* what was quick is now the best there is */
 }
 

@@ -82,8 +82,9 @@ struct fc_bound {
     fc_bound_step *steps;
     fc_bound_launch *launches; /* in the order of the call */
     uint32_t nlaunches;
-    uint32_t *leader;   /* of each step: the one in whose launch, or launches, it is done */
-    bool loaded, quick; /* quick: some of its code is, so a later call has another */
+    uint32_t *leader;         /* of each step: the one in whose launch, or launches, it is done */
+    bool loaded, quick;       /* quick: some of its code is, so a later call has another */
+    double work, interpreted; /* operations of a call for the interpreter; of all calls so far */
 };
 
 /* What a bound is wanted for: sizes alone, full code, or a call. */

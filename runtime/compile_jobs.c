@@ -26,6 +26,7 @@ static void *run(void *user) {
     work *w = user;
     for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < w->n;) {
         fc_compile_job *j = &w->jobs[i];
+        if (j->left_out) continue;
         fusec_status s =
             w->d->ops->compile(w->d, w->mode, j->effort, fc_compile_text(j), &j->binary, &j->error);
         if (s && !j->error.code) fc_fail(&j->error, s, "a kernel could not be compiled");

@@ -9,6 +9,8 @@ typedef struct fc_compile_job {
     const char *text;
     const char *quick; /* the same for FC_QUICK; NULL: `text` is */
     fc_effort effort;
+    bool left_out;   /* it needs no result */
+    bool has_full;   /* with full effort it is being compiled already */
     fc_bytes binary; /* of the device's allocator */
     fc_error error;  /* code is the status */
 } fc_compile_job;

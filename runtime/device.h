@@ -94,6 +94,8 @@ typedef struct fc_device_ops {
     /* Another kernel of the same binary as `code`. Where kernels_together is set. */
     fusec_status (*load_more)(fc_device *d, void *code, const char *name, void **out, fc_error *e);
     void (*unload)(fc_device *d, void *code);
+    /* Code for a kernel of any class without a compiler: at once, and much slower. NULL: never. */
+    fusec_status (*interpret)(fc_device *d, const fc_kernel *k, void **code, fc_error *e);
     /* What the compiler made of it; NULL: nothing is known. */
     void (*facts)(fc_device *d, void *code, fc_code_facts *out);
     fusec_status (*launch)(fc_device *d, fc_stream s, void *code, const fc_class *c,
@@ -130,6 +132,8 @@ struct fc_device {
     /* Elementary operations of a call (of all its elements) that quick code may take for the first
      * time; for more it is faster to wait for the full one. 0: there is no quick code. */
     _Atomic double quick_work;
+    /* The same of what may be interpreted meanwhile, whole blocks of 128 elements. */
+    _Atomic double interpreted_work;
     const fc_alloc *alloc;
     const char *places;      /* of its compiler; NULL: the usual ones */
     fc_usermem *usermem;     /* where its memory comes from; NULL: its own */

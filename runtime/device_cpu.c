@@ -3,6 +3,8 @@
  * from the disk cache runs without it. */
 #include <sys/stat.h>
 
+#include "codegen/interp/interp.h"
+#include "codegen/llvm/llvm_math.h"
 #include "runtime/compile/helper.h"
 #include "runtime/compile/kernel_symbols.h"
 #include "runtime/compile/llvm_compile.h"
@@ -13,6 +15,9 @@
 /* Operations of one thread that take about a millisecond; quick code takes up to two, and is there
  * two to six earlier. */
 enum { QUICK_WORK = 1 << 25 };
+/* Operations that take the interpreter 0.05 to 0.3 ms; LLVM takes 12 to be opened, and then 2 to 20
+ * for quick code. */
+enum { INTERPRETED_WORK = 1 << 19 };
 
 typedef void (*kernel_fn)(const int64_t *params, int64_t begin, int64_t end);
 
@@ -28,6 +33,7 @@ typedef struct cpu_device {
 typedef struct cpu_code {
     fc_object *object;
     kernel_fn main, finish;
+    fc_interp *interp; /* in their place */
 } cpu_code;
 
 static const fc_llvm_options compile_options = {.passes = FC_LLVM_EARLY_CSE, .level = 2},
@@ -88,6 +94,7 @@ static void unload(fc_device *d, void *code) {
     cpu_code *x = code;
     if (!x) return;
     fc_object_unload(x->object);
+    fc_interp_free(x->interp);
     fc_free(d->alloc, x);
 }
 
@@ -115,6 +122,19 @@ static fusec_status load(fc_device *d, const fc_kernel *k, const fc_class *cls, 
     return FUSEC_OK;
 }
 
+/* By the formulas that compiled code has for functions, to the bit. */
+static fusec_status interpret(fc_device *d, const fc_kernel *k, void **code, fc_error *e) {
+    cpu_code *x = fc_calloc(d->alloc, 1, sizeof *x);
+    if (!x) return fc_oom(e);
+    const fusec_status s =
+        fc_interp_compile(k, fc_math_rewrite(&d->machine), d->alloc, &x->interp, e);
+    if (s)
+        fc_free(d->alloc, x);
+    else
+        *code = x;
+    return s;
+}
+
 /* Work for one thread needs no job: kernels do not fail. */
 static inline bool run_here(kernel_fn fn, const int64_t *params, int64_t units, int64_t unit) {
     if (units > unit) return false;
@@ -136,11 +156,33 @@ static fusec_status run(void *arg, int64_t begin, int64_t end, fc_error *e) {
     return FUSEC_OK;
 }
 
+typedef struct interp_job {
+    const fc_interp *interp;
+    const fc_class *cls;
+    const int64_t *params;
+} interp_job;
+
+static fusec_status run_interp(void *arg, int64_t begin, int64_t end, fc_error *e) {
+    const interp_job *j = arg;
+    (void)e;
+    fc_interp_run(j->interp, j->cls, j->params, begin, end);
+    return FUSEC_OK;
+}
+
+/* Its units are rows; so little is not worth waking a thread. */
+static fusec_status launch_interp(fc_host_device *h, const fc_interp *ip, const fc_class *c,
+                                  const int64_t *params, uint32_t words, fc_error *e) {
+    interp_job j = {ip, c, params};
+    const int64_t rows = params[words - FC_PB_EXTRA + FC_PB_ROWS];
+    return fc_host_run(h, rows, rows, true, run_interp, &j, e);
+}
+
 static fusec_status launch(fc_device *d, fc_stream s, void *code, const fc_class *c,
                            const fc_launch *l, const int64_t *params, uint32_t words, fc_error *e) {
-    (void)s, (void)c;
+    (void)s;
     const cpu_code *x = code;
     fc_host_device *h = (fc_host_device *)d;
+    if (x->interp) return launch_interp(h, x->interp, c, params, words, e);
     job j = {x->main, params};
     if (!run_here(x->main, params, l->units, l->unit))
         FC_TRY(fc_host_run(h, l->units, l->unit, l->brief, run, &j, e));
@@ -153,7 +195,7 @@ static fusec_status launch(fc_device *d, fc_stream s, void *code, const fc_class
 
 static const fc_device_ops ops = {
     FC_HOST_OPS,  .salt = salt,     .maker = maker,   .compile = compile,
-    .load = load, .unload = unload, .launch = launch,
+    .load = load, .unload = unload, .launch = launch, .interpret = interpret,
 };
 
 static void close_device(fc_device *d) {
@@ -209,6 +251,7 @@ fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, const char *plac
     d->machine.target = FC_TARGET_LLVM;
     d->kind = FC_DEV_CPU;
     d->quick_work = QUICK_WORK * (double)d->machine.threads;
+    d->interpreted_work = INTERPRETED_WORK;
     memcpy(d->name, "cpu", 4);
     if (level && *level && (s = take_level(d, level, e)) != FUSEC_OK) {
         close_device(d);

@@ -18,7 +18,7 @@ static fusec_status load(fc_device *d, const fc_kernel *k, const fc_class *c, co
                          const fc_bytes *binary, void **code, fc_error *e) {
     (void)c, (void)name, (void)binary;
     fc_interp *ip = NULL;
-    FC_TRY(fc_interp_compile(k, d->alloc, &ip, e));
+    FC_TRY(fc_interp_compile(k, NULL, d->alloc, &ip, e));
     *code = ip;
     return FUSEC_OK;
 }

@@ -158,18 +158,26 @@ typedef struct replacing {
     struct fc_kcache *kc;
 } replacing;
 
+/* Without full code the quick one is good for all calls. What is interpreted is not: the next call
+ * compiles it and says what is wrong, and nothing else is interpreted any more. */
 static void replace(void *user, fc_variant *quick, fc_variant *full) {
     const replacing *r = user;
     struct fc_kcache *kc = r->kc;
-    if (!full) { /* there is none, so this one is good for all calls */
+    if (!full && !quick->interpreted) {
         atomic_store(&quick->quick, false);
         return;
     }
     uint64_t h = slot_hash(quick->key);
     while (kc->slots[h & (kc->nslots - 1)] != quick) h++;
     kc->slots[h & (kc->nslots - 1)] = full;
-    full->used = ++kc->clock;
-    kc->idle++;
+    if (full) {
+        full->used = ++kc->clock;
+        kc->idle++;
+    } else {
+        quick->device->interpreted_work = 0;
+        kc->used--;
+        close_gaps(kc);
+    }
     quick->replaced = true;
     if (quick->refs) return;
     kc->idle--;
@@ -179,7 +187,7 @@ static void replace(void *user, fc_variant *quick, fc_variant *full) {
 /* The code by this key: the full one if it is there or has to be waited for. */
 static fc_variant *find_best(const fc_making *x, struct fc_kcache *kc, const uint8_t key[32]) {
     fc_variant *v = find(kc, key, x->d);
-    if (!v || !v->tier || (x->quick_first && !fc_tier_done(v->tier))) return v;
+    if (!v || !v->tier || (x->meanwhile != FC_MEANWHILE_WAIT && !fc_tier_done(v->tier))) return v;
     fc_tier_finish(v->tier, replace, &(replacing){x->c, kc});
     return find(kc, key, x->d);
 }
@@ -201,7 +209,8 @@ static fusec_status look_up(fc_making *x, struct fc_kcache *kc, size_t *missing,
     for (size_t i = 0; i < x->n && !s; i++) {
         fc_item *t = &x->items[i];
         fc_variant *v = find_best(x, kc, t->key);
-        if (v) {
+        const bool takes_long = v && v->tier && v->interpreted && x->meanwhile != FC_MEANWHILE_ANY;
+        if (v && !takes_long) {
             x->c->memory_hits++;
             take(kc, v, t->w->out);
             continue;
@@ -213,12 +222,26 @@ static fusec_status look_up(fc_making *x, struct fc_kcache *kc, size_t *missing,
             break;
         }
         t->v->device = x->d;
+        t->interpreted = v;
         memcpy(t->v->key, t->key, sizeof t->key);
         put(fresh.slots, fresh.nslots, t->v);
         ++*missing;
     }
     fc_free(a, fresh.slots);
     return s;
+}
+
+/* The item has quick code for what was interpreted, and takes its place. */
+static void take_over(const fc_making *x, struct fc_kcache *kc, const fc_item *t) {
+    fc_variant *old = t->interpreted;
+    uint64_t h = slot_hash(old->key);
+    while (kc->slots[h & (kc->nslots - 1)] != old) h++;
+    kc->slots[h & (kc->nslots - 1)] = t->v;
+    fc_tier_hand(old->tier, old, t->v);
+    old->replaced = true;
+    if (old->refs) return;
+    kc->idle--;
+    destroy(x->c, old);
 }
 
 static fusec_status get_locked(fc_making *x, struct fc_kcache *kc, fc_error *e) {
@@ -228,12 +251,13 @@ static fusec_status get_locked(fc_making *x, struct fc_kcache *kc, fc_error *e) 
     for (size_t i = 0; i < x->n; i++) {
         fc_item *t = &x->items[i];
         if (!t->v) continue;
-        if (!s && !insert(x->c, kc, t->v)) s = fc_oom(e);
+        if (!s && !t->interpreted && !insert(x->c, kc, t->v)) s = fc_oom(e);
         if (s) {
             fc_tier_forget(t->v->tier, t->v);
             if (t->loaded) x->d->ops->unload(x->d, t->v->code);
             fc_free(&x->c->config.alloc, t->v);
         } else {
+            if (t->interpreted) take_over(x, kc, t);
             take(kc, t->v, t->w->out);
         }
         t->v = NULL;
@@ -267,8 +291,8 @@ static fusec_status describe(fc_making *x, const fc_wanted *w, fc_error *e) {
 }
 
 fusec_status fc_kcache_get(fc_context *c, fc_device *d, uint32_t mode, const fc_wanted *w, size_t n,
-                           bool quick_first, uint64_t *compiles, fc_error *e) {
-    fc_making x = {.c = c, .d = d, .mode = mode, .n = n, .quick_first = quick_first};
+                           fc_meanwhile meanwhile, uint64_t *compiles, fc_error *e) {
+    fc_making x = {.c = c, .d = d, .mode = mode, .n = n, .meanwhile = meanwhile};
     struct fc_kcache *kc = cache_of(c, e);
     if (!kc) return FUSEC_OUT_OF_MEMORY;
     if (!n) return FUSEC_OK;

@@ -18,6 +18,7 @@ struct fc_variant {
     uint64_t used; /* for eviction of what nobody holds */
     bool from_disk;
     atomic_bool quick; /* there will be better code */
+    bool interpreted;  /* until then; only for little work */
     fc_tier *tier;     /* that will have it; NULL: none, or it is there */
     bool replaced;     /* the cache has better code by this key */
     fc_code_facts facts;
@@ -37,12 +38,15 @@ typedef struct fc_wanted {
     char label[FC_CACHE_LABEL]; /* what the disk cache shows for it */
 } fc_wanted;
 
+/* What may run as long as the full code is on its way: nothing, it is waited for; quick code; or
+ * the interpreter, too. */
+typedef enum fc_meanwhile { FC_MEANWHILE_WAIT, FC_MEANWHILE_QUICK, FC_MEANWHILE_ANY } fc_meanwhile;
+
 /* The loaded code of all kernels of a plan; the caller gives it back with fc_kcache_release, also
- * what was there before a failure. What must be compiled is compiled together; with `quick_first`
- * the code may be quick, as long as the full one is on its way; without, that is waited for.
+ * what was there before a failure. What must be compiled is compiled together.
  * *compiles is counted up by the number of kernels compiled. */
 fusec_status fc_kcache_get(fc_context *c, fc_device *d, uint32_t mode, const fc_wanted *w, size_t n,
-                           bool quick_first, uint64_t *compiles, fc_error *e);
+                           fc_meanwhile meanwhile, uint64_t *compiles, fc_error *e);
 void fc_kcache_release(fc_context *c, fc_variant *v);
 /* Of quick code that is held: whether asking again gives the full one, or says that there is none.
  */

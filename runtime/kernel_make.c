@@ -345,25 +345,58 @@ static fusec_status give_texts(fc_making *x, fc_compile_job *jobs, fc_str *texts
     return FUSEC_OK;
 }
 
+/* So little work is done by the interpreter until the full code is there, and nobody waits for a
+ * compiler. What can't be begun is compiled as usual. */
+static bool interpret_first(fc_making *x, fc_compile_job *jobs, size_t njobs, fc_tier_order tiers) {
+    const bool both = tiers == FC_TIERS_AFTER || tiers == FC_TIERS_BESIDE;
+    if (!both || !x->d->ops->interpret || x->meanwhile != FC_MEANWHILE_ANY) return false;
+    if (x->d->interpreted_work <= 0) return false;
+    for (size_t j = 0; j < njobs; j++) jobs[j].left_out = fc_tier_start(x, j, jobs[j].text);
+    fc_background_guard_exit(x->d);
+    return true;
+}
+
 /* Where the full code can't be begun, the quick one is left out (beside) or stays (after). Quick
  * texts are there before that, for compilers may take one after the other. */
+/* Kernels that were interpreted so far: their full code is under way. */
+static void mark_interpreted(const fc_making *x, fc_compile_job *jobs) {
+    for (size_t i = 0; i < x->n; i++)
+        if (x->items[i].job != SIZE_MAX && x->items[i].interpreted)
+            jobs[x->items[i].job].has_full = true;
+}
+
 static void compile_jobs(fc_making *x, fc_compile_job *jobs, fc_str *quick_texts, size_t njobs) {
-    const fc_tier_order tiers = fc_tiers_for(x, njobs);
-    for (size_t j = 0; j < njobs && tiers != FC_ONE_TIER; j++) {
+    fc_tier_order tiers = fc_tiers_for(x, njobs);
+    if (interpret_first(x, jobs, njobs, tiers)) tiers = FC_ONE_TIER; /* of what is left */
+    mark_interpreted(x, jobs);
+    for (size_t j = 0; j < njobs; j++) {
+        if (tiers == FC_ONE_TIER && !jobs[j].has_full) continue;
         jobs[j].quick = quick_text(x, j, &quick_texts[j]);
         if (jobs[j].quick) fc_log(x->c, 4, "%s", jobs[j].quick);
     }
     for (size_t j = 0; j < njobs; j++) {
+        const bool begun = !jobs[j].has_full && tiers == FC_TIERS_BESIDE;
         const bool quick =
-            tiers == FC_TIERS_BESIDE ? fc_tier_start(x, j, jobs[j].text) : tiers != FC_ONE_TIER;
+            begun ? fc_tier_start(x, j, jobs[j].text) : jobs[j].has_full || tiers != FC_ONE_TIER;
         jobs[j].effort = quick ? FC_QUICK : FC_FULL;
     }
     fc_compile_jobs(x->d, x->mode, jobs, njobs);
     for (size_t j = 0; j < njobs && tiers == FC_TIERS_AFTER; j++)
-        if (!jobs[j].error.code) (void)fc_tier_start(x, j, jobs[j].text);
+        if (!jobs[j].error.code && !jobs[j].has_full) (void)fc_tier_start(x, j, jobs[j].text);
     if (tiers != FC_ONE_TIER) fc_background_guard_exit(x->d);
     for (size_t i = 0; i < x->n; i++)
         if (x->items[i].job != SIZE_MAX) x->items[i].effort = jobs[x->items[i].job].effort;
+}
+
+static fusec_status interpret_meanwhile(fc_making *x, fc_item *t, fc_error *e) {
+    FC_TRY(x->d->ops->interpret(x->d, t->w->kernel, &t->v->code, e));
+    t->v->interpreted = true;
+    t->effort = FC_QUICK;
+    t->loaded = true;
+    x->loaded++;
+    x->compiled++;
+    fc_log(x->c, 1, "1 kernel interpreted until it is compiled");
+    return FUSEC_OK;
 }
 
 static fusec_status take_code(fc_making *x, const fc_compile_job *jobs, fc_error *e) {
@@ -373,6 +406,10 @@ static fusec_status take_code(fc_making *x, const fc_compile_job *jobs, fc_error
         const fc_compile_job *j = &jobs[t->job];
         const size_t before = x->loaded;
         if (j->error.code) return fc_fail(e, j->error.code, "%s", j->error.message);
+        if (j->left_out) {
+            FC_TRY(interpret_meanwhile(x, t, e));
+            continue;
+        }
         FC_TRY(load_group(x, i, &j->binary, false, same_job, e));
         const size_t more = x->loaded - before;
         x->compiled += more;

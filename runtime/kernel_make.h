@@ -11,7 +11,9 @@ typedef struct fc_item {
     const fc_wanted *w;
     fc_str text;
     uint8_t key[32];
-    fc_variant *v; /* new; NULL: found, or the same as an earlier item */
+    fc_variant *v;           /* new; NULL: found, or the same as an earlier item */
+    fc_variant *interpreted; /* whose place it takes with quick code, and whose full code it waits
+                                for; NULL: none */
     bool grouped, loaded;
     uint8_t binary[32]; /* key of the binary it is in, when it is on disk */
     uint32_t index;     /* in that binary */
@@ -34,7 +36,7 @@ typedef struct fc_making {
     fc_item *items;
     size_t n, loaded; /* items; those with code */
     uint64_t compiled;
-    bool quick_first; /* see fc_kcache_get */
+    fc_meanwhile meanwhile;
     char maker[FC_MAKER];
 } fc_making;
 
@@ -60,8 +62,8 @@ void fc_parts_store(fc_context *c, const fc_device *d, const fc_part *parts, siz
  * is marked. */
 fusec_status fc_kernels_make(fc_making *x, size_t missing, fc_error *e);
 
-/* Code by its key: kept on disk with the compiler that made it, and found in the packs, whoever made
- * it, or on disk, made by the compiler that there is (any, where there is none). */
+/* Code by its key: kept on disk with the compiler that made it, and found in the packs, whoever
+ * made it, or on disk, made by the compiler that there is (any, where there is none). */
 bool fc_code_keep(fc_diskcache *disk, const fc_device *d, const uint8_t key[FC_CACHE_KEY],
                   const char *label, const fc_bytes *binary);
 bool fc_code_find(fc_context *c, const fc_device *d, fc_diskcache *disk,

@@ -32,7 +32,8 @@ static size_t processors(const fc_context *c) {
 static bool are_allowed(const fc_making *x) {
     for (size_t i = 0; i < x->n; i++)
         if (!x->items[i].w->kernel) return false; /* of those nobody asks for better code */
-    return x->quick_first && x->c->config.tiers == FC_TIERS_BOTH && !x->d->helper &&
+    return x->meanwhile != FC_MEANWHILE_WAIT && x->c->config.tiers == FC_TIERS_BOTH &&
+           !x->d->helper &&
            !(x->mode & ~(uint32_t)(FC_MODE_WIDE16 | FC_MODE_CLAMP | FC_MODE_UNCHECKED));
 }
 
@@ -119,6 +120,14 @@ void fc_tier_finish(fc_tier *t, fc_tier_put *put, void *user) {
         fc_log(t->c, 1, "%zu kernel%s compiled with full effort: %zu bytes of code", t->n,
                t->n == 1 ? "" : "s", binary->len);
     destroy(t);
+}
+
+void fc_tier_hand(fc_tier *t, fc_variant *from, fc_variant *to) {
+    for (size_t i = 0; i < t->n; i++)
+        if (t->parts[i].v == from) t->parts[i].v = to;
+    to->tier = t;
+    atomic_store(&to->quick, true);
+    from->tier = NULL;
 }
 
 void fc_tier_forget(fc_tier *t, const fc_variant *quick) {

@@ -29,6 +29,8 @@ bool fc_tier_done(const fc_tier *t);
  * tier is gone afterwards. */
 typedef void fc_tier_put(void *user, fc_variant *quick, fc_variant *full);
 void fc_tier_finish(fc_tier *t, fc_tier_put *put, void *user);
+/* The kernel of variant `from` is now that of `to`. */
+void fc_tier_hand(fc_tier *t, fc_variant *from, fc_variant *to);
 /* Its variant goes: nothing is put in its place. The last one waits. NULL is fine. */
 void fc_tier_forget(fc_tier *t, const fc_variant *quick);
 

@@ -13,7 +13,7 @@ static fusec_status run_pieces(fc_sample_run *run, int64_t piece, fc_error *e) {
     fc_interp *ip;
     FC_TRY(
         fc_interp_target.schedule(&m, &run->kernel, &run->nest, 64, &run->arena, &cls, &launch, e));
-    FC_TRY(fc_interp_compile(&run->kernel, &fc_libc_alloc, &ip, e));
+    FC_TRY(fc_interp_compile(&run->kernel, NULL, &fc_libc_alloc, &ip, e));
     const int64_t *words = fc_sample_words(run, NULL);
     int64_t unit = piece ? piece : launch.unit;
     fusec_status s = words ? FUSEC_OK : fc_oom(e);
@@ -81,7 +81,7 @@ FC_TEST(interp, out_of_memory) {
         fc_alloc alloc = {failing, &left};
         fc_error e = {0};
         fc_interp *ip;
-        fusec_status s = fc_interp_compile(&run.kernel, &alloc, &ip, &e);
+        fusec_status s = fc_interp_compile(&run.kernel, NULL, &alloc, &ip, &e);
         if (s == FUSEC_OK) {
             fc_interp_free(ip);
             break;

@@ -249,7 +249,7 @@ static void try_reduction(fc_llvm_run *r, fc_schedule schedule, fc_op op, fusec_
     box_open(&b, schedule, rows, count);
     fc_val acc = fc_kernel_reduce(&b.k, op, box_input(&b, t, true, (size_t)(rows * count)), 0);
     box_output(&b, acc, (size_t)rows);
-    fusec_status st = fc_interp_compile(&b.k, &fc_libc_alloc, &ip, &e);
+    fusec_status st = fc_interp_compile(&b.k, NULL, &fc_libc_alloc, &ip, &e);
     if (st == FUSEC_OK) st = box_run(&b, NULL, ip, &e);
     memcpy(want, b.data[1], (size_t)rows * 8);
     memset(b.data[1], 0, (size_t)rows * 8);

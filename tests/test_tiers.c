@@ -22,7 +22,7 @@ enum { N = 1000 };
 /* ---- a CPU device that counts ---------------------------------------------------------------- */
 
 /* By effort: texts compiled, binaries loaded. */
-static atomic_int compiled[2], loaded[2], unloaded;
+static atomic_int compiled[2], loaded[2], unloaded, interpreted;
 static atomic_bool full_fails, full_load_fails, full_waits, idle_waits;
 
 static fc_device_ops counting;
@@ -72,6 +72,12 @@ static fusec_status count_load(fc_device *d, const fc_kernel *k, const fc_class 
     return s;
 }
 
+static fusec_status count_interpret(fc_device *d, const fc_kernel *k, void **code, fc_error *e) {
+    const fusec_status s = real->interpret(d, k, code, e);
+    atomic_fetch_add(&interpreted, s == FUSEC_OK);
+    return s;
+}
+
 static void count_unload(fc_device *d, void *code) {
     atomic_fetch_add(&unloaded, code != NULL);
     real->unload(d, code);
@@ -83,6 +89,7 @@ static void count_on(fc_device *d) {
     counting.compile = count_compile;
     counting.load = count_load;
     counting.unload = count_unload;
+    if (real->interpret) counting.interpret = count_interpret;
     d->ops = &counting;
 }
 
@@ -108,12 +115,14 @@ static bool open_rig(fc_fixture *f, int processors) {
     if (!fc_fixture_open(f, "cpu")) return false;
     f->ctx->config.tiers = FC_TIERS_BOTH;
     f->ctx->config.processors = processors;
+    f->device->interpreted_work = 0; /* so little waits for quick code */
     count_on(f->device);
     for (int i = 0; i < 2; i++) {
         atomic_store(&compiled[i], 0);
         atomic_store(&loaded[i], 0);
     }
     atomic_store(&unloaded, 0);
+    atomic_store(&interpreted, 0);
     atomic_store(&full_fails, false);
     atomic_store(&full_load_fails, false);
     atomic_store(&full_waits, false);
@@ -123,7 +132,8 @@ static bool open_rig(fc_fixture *f, int processors) {
 
 static void close_rig(fc_fixture *f, fc_program *p) {
     fc_fixture_close(f, p);
-    FC_EXPECT_EQ_I64(atomic_load(&loaded[FC_QUICK]) + atomic_load(&loaded[FC_FULL]),
+    FC_EXPECT_EQ_I64(atomic_load(&loaded[FC_QUICK]) + atomic_load(&loaded[FC_FULL]) +
+                         atomic_load(&interpreted),
                      atomic_load(&unloaded));
     FC_EXPECT_EQ_I64(fc_background_running(), 0);
 }
@@ -217,6 +227,104 @@ FC_TEST(tiers, quick_code_has_a_text_of_its_own) {
         FC_EXPECT_TRUE(strstr(texts[FC_QUICK], several) == NULL);
         close_rig(&f, NULL);
     }
+}
+
+/* So little work that the interpreter has done it before LLVM is opened. */
+static bool open_rig_of_little(fc_fixture *f) {
+    if (!open_rig(f, FEW)) return false;
+    f->device->interpreted_work = 1e5; /* N elements with two functions take 2e4 */
+    return true;
+}
+
+FC_TEST(tiers, little_work_is_interpreted_until_the_full_code_is_there) {
+    fc_fixture f;
+    if (!open_rig_of_little(&f)) FC_SKIP("there is no LLVM");
+    fc_program *p = fc_fixture_compile(&f);
+    results first, again;
+    atomic_store(&full_waits, true);
+    FC_EXPECT_OK(call(p, &first, &f.e), &f.e);
+    FC_EXPECT_OK(call(p, &again, &f.e), &f.e);
+    FC_EXPECT_MEMEQ(&first, &again, sizeof first);
+    FC_EXPECT_EQ_I64(atomic_load(&interpreted), 1);
+    FC_EXPECT_FALSE(runs_full_code(p));
+    atomic_store(&full_waits, false);
+    settle();
+    FC_EXPECT_OK(call(p, &again, &f.e), &f.e);
+    FC_EXPECT_MEMEQ(&first, &again, sizeof first);
+    FC_EXPECT_TRUE(runs_full_code(p));
+    FC_EXPECT_EQ_I64(quick(), 0);
+    FC_EXPECT_EQ_I64(full(), 1);
+    FC_EXPECT_EQ_U64(p->compiles, 1);
+    close_rig(&f, p);
+}
+
+/* Another program with the same kernel and more to do does not go on with it. */
+FC_TEST(tiers, more_work_is_not_interpreted_as_little_was) {
+    enum { MORE = 100 * N };
+    static const int64_t n = MORE;
+    static _Alignas(64) float x[MORE], y[MORE];
+    fc_fixture f;
+    if (!open_rig_of_little(&f)) FC_SKIP("there is no LLVM");
+    fc_program *p = fc_fixture_compile(&f), *q = fc_fixture_compile(&f);
+    fc_tensor in = {.dtype = FUSEC_F32, .rank = 1, .shape = &n, .data = x};
+    fc_tensor out = {.dtype = FUSEC_F32, .rank = 1, .shape = &n, .data = y};
+    results r;
+    for (int i = 0; i < MORE; i++) x[i] = (float)(i % N) * 0.01f;
+    FC_EXPECT_OK(call(p, &r, &f.e), &f.e);
+    FC_EXPECT_EQ_I64(atomic_load(&interpreted), 1);
+    FC_EXPECT_OK(fc_program_run(q, NULL, 1, &in, 0, NULL, 1, &out, &f.e), &f.e);
+    FC_EXPECT_EQ_I64(quick(), 1);
+    FC_EXPECT_FALSE(q->bound->steps[0].variant->interpreted);
+    for (int i = 0; i < MORE; i += N) FC_EXPECT_MEMEQ(y + i, r.y, sizeof r.y);
+    fc_program_free(q);
+    close_rig(&f, p);
+}
+
+/* Calls in a loop go over to quick code when that would have been there. */
+FC_TEST(tiers, what_is_interpreted_often_has_quick_code) {
+    fc_fixture f;
+    if (!open_rig_of_little(&f)) FC_SKIP("there is no LLVM");
+    fc_program *p = fc_fixture_compile(&f);
+    results first, again;
+    atomic_store(&full_waits, true);
+    FC_EXPECT_OK(call(p, &first, &f.e), &f.e);
+    for (int i = 0; i < 100; i++) {
+        FC_EXPECT_OK(call(p, &again, &f.e), &f.e);
+        FC_EXPECT_MEMEQ(&first, &again, sizeof first);
+    }
+    FC_EXPECT_EQ_I64(atomic_load(&interpreted), 1);
+    FC_EXPECT_EQ_I64(atomic_load(&unloaded), 1);
+    FC_EXPECT_EQ_I64(quick(), 1);
+    FC_EXPECT_FALSE(runs_full_code(p));
+    atomic_store(&full_waits, false);
+    settle();
+    FC_EXPECT_OK(call(p, &again, &f.e), &f.e);
+    FC_EXPECT_MEMEQ(&first, &again, sizeof first);
+    FC_EXPECT_TRUE(runs_full_code(p));
+    FC_EXPECT_EQ_I64(quick(), 1);
+    FC_EXPECT_EQ_I64(full(), 1);
+    close_rig(&f, p);
+}
+
+/* A compiler that fails does so in the open, and the work is done by the quick code there is. */
+FC_TEST(tiers, nothing_is_interpreted_for_good) {
+    fc_fixture f;
+    if (!open_rig_of_little(&f)) FC_SKIP("there is no LLVM");
+    fc_program *p = fc_fixture_compile(&f);
+    results first, again;
+    atomic_store(&full_fails, true);
+    FC_EXPECT_OK(call(p, &first, &f.e), &f.e);
+    settle();
+    FC_EXPECT_OK(call(p, &again, &f.e), &f.e);
+    FC_EXPECT_MEMEQ(&first, &again, sizeof first);
+    FC_EXPECT_EQ_I64(atomic_load(&interpreted), 1);
+    FC_EXPECT_EQ_I64(quick(), 1);
+    settle();
+    FC_EXPECT_OK(call(p, &again, &f.e), &f.e);
+    FC_EXPECT_EQ_I64(atomic_load(&interpreted), 1);
+    FC_EXPECT_EQ_I64(quick(), 1);
+    atomic_store(&full_fails, false);
+    close_rig(&f, p);
 }
 
 /* As long as the full code is on its way nobody waits for it, in this program or in another. */
@@ -475,6 +583,7 @@ static fusec_status run_session(session *x, fc_error *e) {
     if (!s) {
         results r;
         const int before = quick();
+        f.device->interpreted_work = 0;
         count_on(f.device);
         build(&f.g);
         p = fc_fixture_compile(&f);

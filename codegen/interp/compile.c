@@ -227,6 +227,7 @@ static fusec_status lay_rounds(layout *l, const fc_rounds *r, fc_program *p, fc_
     fc_val out[FC_MAX_REPEAT + 1];
     fc_code legal;
     fc_code_init(&legal, l->alloc);
+    legal.rewrite = l->ip->rewrite;
     fc_val *map = fc_malloc(l->alloc, (r->code.ins.len + 1) * sizeof *map);
     fusec_status s =
         map ? fc_legalize(&r->code, FC_TARGET_INTERP, &legal, map) : FUSEC_OUT_OF_MEMORY;
@@ -262,7 +263,7 @@ static fusec_status add_loop(layout *l, fc_val v, fc_error *e) {
 static fusec_status make_program(fc_interp *ip, const fc_reduction *r, fc_red_part part,
                                  fc_program *p, bool *indexed, fc_error *e) {
     fc_red_program from;
-    FC_TRY(fc_red_program_make(&from, ip->alloc, FC_TARGET_INTERP, NULL, r, part, e));
+    FC_TRY(fc_red_program_make(&from, ip->alloc, FC_TARGET_INTERP, ip->rewrite, r, part, e));
     *indexed |= from.uses_index;
     const fusec_status s =
         lay_program(ip, NULL, &from.code, from.out, from.nout, FC_RED_ARGS, p, e);
@@ -408,6 +409,7 @@ static fusec_status compile(fc_interp *ip, const fc_kernel *k, fc_error *e) {
     fc_code legal;
     layout l = {.alloc = alloc};
     fc_code_init(&legal, alloc);
+    legal.rewrite = ip->rewrite;
     fc_val *map = fc_malloc(alloc, (k->code.ins.len + 1) * sizeof *map);
     fc_val *roots = fc_malloc(
         alloc, (FC_MAX_COMPONENTS * k->reductions.len + fc_kernel_ends(k) + 1) * sizeof *roots);
@@ -426,12 +428,13 @@ static fusec_status compile(fc_interp *ip, const fc_kernel *k, fc_error *e) {
     return s;
 }
 
-fusec_status fc_interp_compile(const fc_kernel *k, const fc_alloc *alloc, fc_interp **out,
-                               fc_error *e) {
+fusec_status fc_interp_compile(const fc_kernel *k, fc_rewrite rewrite, const fc_alloc *alloc,
+                               fc_interp **out, fc_error *e) {
     fc_interp *ip = fc_calloc(alloc, 1, sizeof *ip);
     *out = NULL;
     if (!ip) return fc_oom(e);
     ip->alloc = alloc;
+    ip->rewrite = rewrite;
     fusec_status s = compile(ip, k, e);
     if (s == FUSEC_OK && !fc_interp_make_spare(ip)) s = fc_oom(e);
     if (s == FUSEC_OK)

@@ -13,8 +13,9 @@
 
 typedef struct fc_interp fc_interp;
 
-fusec_status fc_interp_compile(const fc_kernel *k, const fc_alloc *alloc, fc_interp **out,
-                               fc_error *e);
+/* `rewrite` is what another target legalises with, whose bits functions are to have; NULL: none. */
+fusec_status fc_interp_compile(const fc_kernel *k, fc_rewrite rewrite, const fc_alloc *alloc,
+                               fc_interp **out, fc_error *e);
 
 /* `words` is a parameter block (codegen/nest.h) of a nest of class `cls`; of the extra words it
  * reads the count only. It can't fail: a run that gets no memory waits for its turn with the

@@ -84,6 +84,7 @@ typedef struct fc_spare {
 
 struct fc_interp {
     const fc_alloc *alloc;
+    fc_rewrite rewrite;
     fc_schedule schedule;
     uint32_t nargs, nparams, nstages, nslots;
     fc_tape once;
