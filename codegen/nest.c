@@ -321,7 +321,7 @@ static fusec_status bind(const fc_kernel *k, const int64_t *values, const int64_
     if (cut) FC_TRY(cut_rows(k, cut, out, e));
     if (strides && k->schedule == FC_SCHED_MAP && k->stores.len) follow_result(k, out);
     if (cut) join_offsets(out, cut);
-    if (!plain) {
+    if (!plain && !fc_is_ragged(k)) { /* the ends of rows are of the kernel's own axes */
         turn_short_columns(k, out);
         FC_TRY(simplify(out, out->np, &out->nr, false, e));
         FC_TRY(simplify(out, 0, &out->np, keeps_rows(k, out), e));

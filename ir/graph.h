@@ -42,6 +42,7 @@ enum {
     FC_NODE_INSIDE = 8,   /* TAKE, SCATTER: every index is known to be inside */
     FC_NODE_OWN = 16,     /* CONST: of a body, apart from equal ones outside (ir/fold.h) */
     FC_NODE_PRODUCT = 32, /* sum: of a product that would be a contraction in another order */
+    FC_NODE_RAGGED = 64,  /* WHERE: what a ragged reduction reduces (ir/build_ragged.c) */
 };
 /* What derivatives make of a cast to its own dtype, in its attr: they end there; it stands for a
  * cotangent in a rule (fc_custom), by number; it is a result of fc_custom `number`. */
@@ -358,6 +359,15 @@ fc_node fc_build_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const 
 /* Axes as a bit mask; negative ones count from the end; NULL: all. False: g->error says why. */
 bool fc_axis_mask(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const int64_t *axes,
                   uint64_t *mask);
+/* The reduction `op` (FC_OP_NONE: logsumexp) of the first `length` elements of each row of x along
+ * `axis`, which goes; length is i64, broadcasts to x and is the same along the axis. No elements:
+ * what the accumulator starts from, nan as a mean, -1 as an index (build_ragged.c). */
+fc_node fc_build_ragged(fc_graph *g, fc_op op, fc_node x, uint32_t axis, fc_node length);
+/* The same of the elements [begin, end) of v along its first axis, which checked indices of one shape
+ * say (the end up to the size): their axes, then the others of v. */
+fc_node fc_build_ragged_rows(fc_graph *g, fc_op op, fc_node v, fc_node begin, fc_node end);
+/* Of the operand of a reduction: the value under the mark, and the length in its shape. */
+bool fc_ragged_parts(const fc_graph *g, fc_node marked, fc_node *value, fc_node *length);
 fc_node fc_build_logsumexp(fc_graph *g, fc_node a, uint32_t naxes, const int64_t *axes,
                            bool keepdims);
 

@@ -297,15 +297,17 @@ static void blank_reduction(fc_reduction *r, fc_op op, unsigned stage, bool excl
     r->half = FUSEC_BOOL;
     r->stage = (uint8_t)stage;
     r->exclusive = exclusive;
+    r->limit = FC_NOVAL;
     for (unsigned i = 0; i < FC_MAX_COMPONENTS; i++) r->value[i] = FC_NOVAL;
 }
 
-static fc_val add_row(fc_kernel *k, fc_op red, fc_val value, fc_val other, unsigned stage,
-                      bool exclusive) {
+static fc_val add_row(fc_kernel *k, fc_op red, fc_val value, fc_val other, fc_val limit,
+                      unsigned stage, bool exclusive) {
     fc_reduction r;
     const fc_val element[] = {value, other};
     blank_reduction(&r, red, stage, exclusive);
     if (value == FC_NOVAL) return FC_NOVAL;
+    r.limit = limit;
     r.dtype = (uint8_t)fc_acc_dtype(red, fc_val_dtype(&k->code, value));
     r.nvalues = other == FC_NOVAL ? 1 : 2;
     const fusec_dtype from = fc_val_dtype(&k->code, value);
@@ -339,15 +341,20 @@ fc_val fc_kernel_acc(fc_kernel *k, uint32_t reduction, unsigned result) {
 }
 
 fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage) {
-    return add_row(k, red, value, FC_NOVAL, stage, false);
+    return add_row(k, red, value, FC_NOVAL, FC_NOVAL, stage, false);
+}
+
+fc_val fc_kernel_reduce_ragged(fc_kernel *k, fc_op red, fc_val value, fc_val limit,
+                               unsigned stage) {
+    return add_row(k, red, value, FC_NOVAL, limit, stage, false);
 }
 
 fc_val fc_kernel_scan(fc_kernel *k, fc_op red, fc_val value, bool exclusive) {
-    return add_row(k, red, value, FC_NOVAL, 0, exclusive);
+    return add_row(k, red, value, FC_NOVAL, FC_NOVAL, 0, exclusive);
 }
 
 fc_val fc_kernel_contract(fc_kernel *k, fc_val left, fc_val right, unsigned stage) {
-    return right == FC_NOVAL ? right : add_row(k, FC_OP_dot, left, right, stage, false);
+    return right == FC_NOVAL ? right : add_row(k, FC_OP_dot, left, right, FC_NOVAL, stage, false);
 }
 
 void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value) {
@@ -651,6 +658,7 @@ void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
         if (!r->record) fc_str_printf(out, " %s", fc_dtypes[r->dtype].name);
         for (unsigned v = 0; v < r->nvalues; v++)
             fc_str_printf(out, " %%%u", (unsigned)r->value[v]);
+        if (r->limit != FC_NOVAL) fc_str_printf(out, " of %%%u elements", (unsigned)r->limit);
         if (r->half != FUSEC_BOOL) fc_str_printf(out, " of %s", fc_dtypes[r->half].name);
         fc_str_add(out, r->exclusive ? " exclusive\n" : "\n");
         if (r->record) print_fold(r->record, out);

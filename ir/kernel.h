@@ -124,6 +124,8 @@ typedef struct fc_reduction {
                      then the order of its sum is the device's (docs/semantics.md) */
     uint8_t nvalues;
     const fc_record *record; /* NULL of a row */
+    fc_val limit; /* FC_ROW, i64: elements of the row that are reduced, from the first on, if that
+                     is less than all; FC_NOVAL: all. One for all reductions of a stage */
     /* the element, FC_POINT (or FC_ROW: the same at every element); of a contraction the left and
      * the right one, of a fold a record; then FC_NOVAL */
     fc_val value[FC_MAX_COMPONENTS];
@@ -280,6 +282,8 @@ unsigned fc_extern_values(const fc_code *c, const fc_instr *i, fc_val out[FC_MAX
 /* Adds a reduction of `value` (any dtype; cast to fc_acc_dtype) and gives its FC_OP_ACC. Stages
  * ascend. */
 fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage);
+/* The same of the first `limit` elements of each row. */
+fc_val fc_kernel_reduce_ragged(fc_kernel *k, fc_op red, fc_val value, fc_val limit, unsigned stage);
 /* The same of a contraction. */
 fc_val fc_kernel_contract(fc_kernel *k, fc_val left, fc_val right, unsigned stage);
 /* The same in a scan: its FC_OP_ACC has level FC_POINT. */
@@ -312,10 +316,23 @@ void fc_kernel_slice(const fc_code *code, const fc_val *roots, size_t nroots, ui
 static inline size_t fc_kernel_ends(const fc_kernel *k) {
     return k->stores.len + k->updates.len;
 }
-/* The elements of a reduction. `map` may be NULL; `out` has room for FC_MAX_COMPONENTS. */
+/* What a stage needs of a reduction: its elements, and the limit if it has one. `map` may be NULL;
+ * `out` has room for FC_MAX_COMPONENTS. */
 static inline size_t fc_red_values(const fc_reduction *r, const fc_val *map, fc_val out[]) {
-    for (unsigned i = 0; i < r->nvalues; i++) out[i] = map ? map[r->value[i]] : r->value[i];
-    return r->nvalues;
+    unsigned n = 0;
+    for (; n < r->nvalues; n++) out[n] = map ? map[r->value[n]] : r->value[n];
+    if (r->limit != FC_NOVAL) out[n++] = map ? map[r->limit] : r->limit;
+    return n;
+}
+/* Of the reductions of a stage. */
+static inline fc_val fc_stage_limit(const fc_kernel *k, unsigned stage) {
+    for (size_t i = 0; i < k->reductions.len; i++)
+        if (k->reductions.at[i].stage == stage) return k->reductions.at[i].limit;
+    return FC_NOVAL;
+}
+/* Whether rows have an end of their own (all stages or none). */
+static inline bool fc_is_ragged(const fc_kernel *k) {
+    return fc_stage_limit(k, 0) != FC_NOVAL;
 }
 /* Lanes are neighbouring rows, and elements come one after the other. */
 static inline bool fc_is_by_column(const fc_kernel *k) {

@@ -262,6 +262,8 @@ static fusec_status verify_stages(const fc_kernel *k, uint8_t *stage, fc_error *
         fc_val value[FC_MAX_COMPONENTS];
         for (size_t v = fc_red_values(r, NULL, value); v-- > 0;)
             if (stage[value[v]] > r->stage) BAD("reduction %zu reads its own or a later stage", i);
+        if (r->limit != fc_stage_limit(k, r->stage) || (r->limit == FC_NOVAL) == fc_is_ragged(k))
+            BAD("reduction %zu: another limit", i);
         last = r->stage;
     }
     if (k->reductions.len && k->nstages != last + 1) BAD("%u stages", (unsigned)k->nstages);
@@ -308,6 +310,10 @@ static fusec_status verify_reductions(const fc_kernel *k, fc_error *e) {
         }
         if (k->schedule == FC_SCHED_DOT && (r->op != FC_OP_dot || r->stage))
             BAD("reduction %zu is not the contraction", i);
+        if (r->limit != FC_NOVAL &&
+            (r->limit >= k->code.ins.len || k->code.ins.at[r->limit].dtype != FUSEC_I64 ||
+             k->code.ins.at[r->limit].level != FC_ROW || k->nr != 1))
+            BAD("reduction %zu: its limit is no number of a row", i);
         for (unsigned c = 0; c < fc_red_components(r); c++)
             if (fc_is_half(fc_red_component(r, c))) BAD("reduction %zu: accumulates in 16 bits", i);
     }

@@ -8,6 +8,7 @@
 #include "passes/bodies.h"
 
 #include "ir/fold.h"
+#include "passes/ragged.h"
 #include "passes/repeat.h"
 #include "passes/rewrite.h"
 
@@ -39,6 +40,7 @@ typedef struct taking {
     fc_graph *dst;          /* the graph around the loops */
     const uint64_t *levels; /* of src */
     uint8_t *light;         /* of src: made of constants, sizes and scalars of the call alone */
+    uint8_t *ragged;        /* of src: elements of rows that end by data */
     uint8_t *need;          /* of src, for the body under way */
     fc_node *body_map;
     FC_VEC(fc_node) captured;
@@ -66,10 +68,10 @@ static void find_light(const fc_graph *g, uint8_t *light) {
     }
 }
 
-/* Whether a value from outside is made again inside: it is light, or a view. */
+/* Whether a value from outside is made again inside: it is light, a view, or never stored. */
 static bool is_copied(const taking *t, fc_node n) {
     const fc_op op = (fc_op)fc_at(t->src, n)->op;
-    return t->light[n] || fc_is_view(op) || op == FC_OP_LIST || op == FC_OP_RECORD;
+    return t->light[n] || t->ragged[n] || fc_is_view(op) || op == FC_OP_LIST || op == FC_OP_RECORD;
 }
 
 static bool begin_graph(const fc_graph *src, fc_graph *b) {
@@ -310,15 +312,18 @@ static fusec_status take_loops(fc_plan *p, const fc_pass_options *o, fc_error *e
     taking t = {.p = p, .o = o, .src = &p->graph, .e = e ? e : &own};
     uint64_t *levels = fc_malloc(p->alloc, n * sizeof *levels);
     t.light = fc_malloc(p->alloc, n);
+    t.ragged = fc_calloc(p->alloc, n + 1, 1);
     t.need = fc_malloc(p->alloc, n);
     t.body_map = fc_malloc(p->alloc, n * sizeof *t.body_map);
     t.why = fc_malloc(p->alloc, n * sizeof *t.why);
-    fusec_status s = levels && t.light && t.need && t.body_map && t.why ? FUSEC_OK : fc_oom(e);
+    fusec_status s =
+        levels && t.light && t.ragged && t.need && t.body_map && t.why ? FUSEC_OK : fc_oom(e);
     t.levels = levels;
     if (!s) {
         fc_graph next;
         const taking *user = &t;
         find_light(t.src, t.light);
+        fc_find_ragged(t.src, t.ragged);
         fc_body_levels(t.src, levels);
         s = check_leaks(t.src, levels, e);
         if (!s && !fc_find_repeats(t.src, levels, o->max_rounds, t.why)) s = fc_oom(e);
@@ -330,6 +335,7 @@ static fusec_status take_loops(fc_plan *p, const fc_pass_options *o, fc_error *e
     }
     fc_free(p->alloc, levels);
     fc_free(p->alloc, t.light);
+    fc_free(p->alloc, t.ragged);
     fc_free(p->alloc, t.need);
     fc_free(p->alloc, t.body_map);
     fc_free(p->alloc, t.why);

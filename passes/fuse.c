@@ -17,6 +17,7 @@
 #include "ir/fold.h"
 #include "ir/plant.h"
 #include "passes/fuse.h"
+#include "passes/ragged.h"
 #include "passes/rewrite.h"
 
 /* ---- order between regions --------------------------------------------------------------- */
@@ -126,6 +127,13 @@ static fc_schedule schedule_of(const fc_ninfo *reduction) {
     return by_tree[reduction->axis_kind];
 }
 
+/* Rows of a kernel end at one place. */
+static fc_node row_end(const fc_graph *g, const fc_region *r) {
+    for (size_t i = 0; i < r->roots.len; i++)
+        if (fc_reduces(g, r->roots.at[i].node)) return fc_row_end(g, r->roots.at[i].node);
+    return FC_NONODE;
+}
+
 static bool updates(const fc_graph *g, const fc_region *r) {
     for (size_t i = 0; i < r->roots.len; i++)
         if (fc_at(g, r->roots.at[i].node)->op == FC_OP_UPDATE) return true;
@@ -175,6 +183,9 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
                                                  "and not again for each tile of a product"
                                                : "a product has a kernel of its own";
         if (shape != r->domain) return "it reduces an array of another shape";
+        if (r->roots.len &&
+            (r->schedule == FC_SCHED_MAP ? FC_NONODE : row_end(g, r)) != fc_row_end(g, n))
+            return "its rows end elsewhere";
         if (r->schedule == FC_SCHED_SCAN) return "a scan does not share a kernel with a reduction";
         if (r->schedule == FC_SCHED_MAP) {
             if (updates(g, r)) return "an update does not share a kernel with a reduction";
@@ -203,6 +214,7 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
     j->role = FC_ROLE_POINT;
     j->map = j->from_map = fc_map_match(g, i->shape, r->domain, all);
     if (j->map == FC_NOMAP) return "it has another shape than the reduction before it";
+    if (row_end(g, r) != FC_NONODE) return "it has elements where rows end before";
     if (r->schedule == FC_SCHED_DOT) return "a result of a product is finished before it is spread";
     if (r->schedule == FC_SCHED_SCAN) return NULL;
     if (keeps_rows(g, r->schedule, r->domain, r->reduced)) return NULL;
@@ -455,6 +467,7 @@ void fc_fusion_free(fc_fusion *f) {
     drop_regions(f);
     fc_vec_free(f->alloc, &f->regions);
     fc_free(f->alloc, f->is_root);
+    fc_free(f->alloc, f->ragged);
     fc_free(f->alloc, f->home);
     fc_free(f->alloc, f->met);
     fc_walk_free(f->alloc, &f->walk);
@@ -507,9 +520,10 @@ static fusec_status start(fc_plan *p, fc_error *e) {
     f->alloc = p->alloc;
     fc_arena_init(&f->arena, f->alloc);
     f->is_root = fc_calloc(f->alloc, n, 1);
+    f->ragged = fc_calloc(f->alloc, n, 1);
     f->home = fc_calloc(f->alloc, n, sizeof *f->home);
     f->met = fc_calloc(f->alloc, n, sizeof *f->met);
-    return f->is_root && f->home && f->met ? FUSEC_OK : fc_oom(e);
+    return f->is_root && f->ragged && f->home && f->met ? FUSEC_OK : fc_oom(e);
 }
 
 /* Makes p->fusion. */

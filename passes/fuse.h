@@ -95,6 +95,8 @@ typedef struct fc_fusion {
     const fc_alloc *alloc;
     fc_arena arena;
     uint8_t *is_root; /* per node */
+    uint8_t *ragged;  /* per node: made for each element of rows that end by data; it is not stored,
+                         as its array has rows as long as the longest may be */
     uint32_t *home;   /* per node: region of a root, else FC_NOREGION */
     FC_VEC(fc_region) regions;
     fc_walk walk;

@@ -14,6 +14,7 @@
 #include "ir/fold.h"
 #include "ir/repeat.h"
 #include "passes/fuse.h"
+#include "passes/ragged.h"
 
 static inline uint32_t add_sat(uint32_t a, uint32_t b) {
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
@@ -132,7 +133,7 @@ static bool too_big(const fc_graph *g, const fc_pass_options *o, fc_node n, cons
 static bool can_be_root(const fc_graph *g, const fc_fusion *f, fc_node n) {
     const int op = fc_at(g, n)->op; /* what is read nowhere needs no place */
     return !is_free(g, n) && op != FC_OP_INPUT && op != FC_OP_IOTA && op != FC_OP_RECORD &&
-           !f->is_root[n];
+           !f->is_root[n] && !f->ragged[n];
 }
 
 /* Views are followed to the value behind them: that is what gets stored. */
@@ -368,7 +369,7 @@ static bool find_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_w
         bool compute = !is_free(g, n) && i->op != FC_OP_INPUT && i->op != FC_OP_IOTA &&
                        i->op != FC_OP_RECORD && !fc_is_view(i->op);
         if (fc_reduces(g, n) || fc_scans(g, n) || i->op == FC_OP_MATERIALIZE ||
-            i->op == FC_OP_UPDATE || (o->unfused && compute))
+            i->op == FC_OP_UPDATE || (o->unfused && compute && !f->ragged[n]))
             f->is_root[n] = 1;
         if (i->op == FC_OP_RESHAPE && !fc_reshape_is_free(g, n) &&
             (o->unfused || !operand[n] || !fc_reshape_has_map(g, n))) {
@@ -398,6 +399,7 @@ fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, 
     bool ok = work && body && operand && places.times && places.uses && places.moved;
     if (ok) {
         fc_find_bound(g, body);
+        fc_find_ragged(g, f->ragged);
         find_operands(g, operand);
         ok = find_roots(g, o, f, work, body, operand, &places);
     } else {

@@ -118,7 +118,7 @@ static bool decide(fc_shared *s, fc_node n, bool *store) {
                          i->op == FC_OP_BITCAST || i->op == FC_OP_ROUNDS || i->op == FC_OP_EXTERN;
     fc_work w;
     *store = false;
-    if (!compute || places < 2 || fc_rank(s->g, n) == 0) return true;
+    if (!compute || places < 2 || fc_rank(s->g, n) == 0 || s->f->ragged[n]) return true;
     if (!fc_fuse_work(s->g, s->f, n, FC_MAX_OPS, &w)) return false;
     /* a few numbers that are made of nothing: the weights of a filter */
     if (w.loads == w.indices && is_small(s->g, n)) return true;

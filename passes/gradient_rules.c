@@ -143,6 +143,10 @@ fc_node fc_g_row_share(fc_grad_ctx *c, fc_node n, unsigned k, fc_node arrives, b
     fc_graph *g = c->g;
     const fc_ninfo i = *fc_at(g, n);
     const fc_formula *f;
+    if (i.flags & FC_NODE_RAGGED) {
+        fc_g_fail(c, n, "it is an element of rows whose lengths are data");
+        return FC_NONODE;
+    }
     if (fc_gradient_formula(i.op, k, &f, &g->error)) return FC_NONODE;
     if (i.op == FC_OP_lgamma || i.op == FC_OP_tgamma) return gamma_share(c, n, arrives, guard);
     if (!f->terms) {

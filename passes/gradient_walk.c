@@ -445,6 +445,10 @@ static void forward_step(fc_grad_walk *w, fc_node n) {
         forward_custom(w, n, *r);
         return;
     }
+    if (i.flags & FC_NODE_RAGGED) {
+        fc_g_row_share(&w->c, n, 1, FC_NONODE, false, &(bool){false}); /* says why not */
+        return;
+    }
     if (i.op == FC_OP_where) {
         fc_gw_add_share(w, n, forward_where(w, &i), true);
         return;

@@ -99,8 +99,9 @@ static fc_reason check_elementwise(const fc_graph *g, const fc_ninfo *n) {
     if (n->dtype != (to_bool ? FUSEC_BOOL : t)) return "its dtype is not that of the row";
     if ((row->flags & FC_F_COMMUTES) && n->src[0] > n->src[1])
         return "its operands are out of order";
-    return n->attr || n->axis_kind || n->flags ? "an elementwise node has attributes"
-                                               : check_pointwise_shapes(g, n);
+    const bool marked = n->op == FC_OP_where && n->flags == FC_NODE_RAGGED;
+    return n->attr || n->axis_kind || (n->flags && !marked) ? "an elementwise node has attributes"
+                                                            : check_pointwise_shapes(g, n);
 }
 
 static fc_reason check_conversion(const fc_graph *g, const fc_ninfo *n) {

@@ -7,6 +7,7 @@
 #include "ir/expand.h"
 #include "ir/fold.h"
 #include "ir/plant.h"
+#include "passes/ragged.h"
 
 /* ---- values made so far ------------------------------------------------------------------ */
 
@@ -432,9 +433,46 @@ fc_val fc_lower_element_of(fc_lowering *l, fc_node n) {
     return value_of(l, n, fc_map_identity(l->g, fc_at(l->g, n)->shape));
 }
 
+/* Whether v is the same along a kernel axis. */
+static bool stays_along(const fc_lowering *l, fc_val v, int32_t axis) {
+    const fc_code *c = &l->k->code;
+    uint8_t *need = fc_calloc(l->alloc, c->ins.len + 1, 1);
+    bool stays = need != NULL;
+    if (need) fc_kernel_slice(c, &v, 1, need);
+    for (size_t i = 0; stays && i < c->ins.len; i++) {
+        const fc_instr *in = &c->ins.at[i];
+        if (need[i] && (in->op == FC_OP_LOAD || in->op == FC_OP_INDEX))
+            stays = !fc_access_moves(&l->k->accesses.at[in->imm], axis);
+    }
+    fc_free(l->alloc, need);
+    return stays;
+}
+
+/* A reduction of rows that end by data. Columns side by side have to end together; those that do
+ * not are as long as the longest, with the choice that the mark is on. */
+static fc_val accumulate_ragged(fc_lowering *l, fc_node root, unsigned stage) {
+    const fc_ninfo n = *fc_at(l->g, root);
+    const fc_list map = fc_map_identity(l->g, fc_at(l->g, n.src[0])->shape);
+    fc_node value, length;
+    fc_ragged_parts(l->g, n.src[0], &value, &length);
+    const bool number = fc_rank(l->g, length) == 0;
+    const fc_val end = map == FC_NOMAP ? FC_NOVAL : value_of(l, length, number ? 0 : map);
+    if (end == FC_NOVAL) return l->oom = true, end;
+    const bool together =
+        l->k->schedule == FC_SCHED_INNER || stays_along(l, end, (int32_t)l->k->np - 1);
+    if (l->k->code.ins.at[end].level != FC_ROW || l->k->nr != 1 || !together)
+        return fc_kernel_reduce(l->k, (fc_op)n.op, fc_lower_element_of(l, n.src[0]), stage);
+    const bool same = fc_rank(l->g, value) == 0;
+    l->length = length;
+    const fc_val x = value_of(l, value, same ? 0 : map);
+    l->length = FC_NONODE;
+    return fc_kernel_reduce_ragged(l->k, (fc_op)n.op, x, end, stage);
+}
+
 static fc_val accumulate(fc_lowering *l, fc_node root, unsigned stage) {
     const fc_ninfo *n = fc_at(l->g, root);
     if (n->op == FC_OP_FOLD) return fc_lower_fold(l, root, stage);
+    if (fc_row_end(l->g, root) != FC_NONODE) return accumulate_ragged(l, root, stage);
     const fc_val v = fc_lower_element_of(l, n->src[0]);
     if (v == FC_NOVAL) return v;
     if (n->op == FC_OP_SCAN) {
@@ -490,8 +528,13 @@ static void make(fc_lowering *l) {
 
 fusec_status fc_lower(fc_graph *g, const fc_pass_options *o, const fc_fusion *f, uint32_t region,
                       const fc_plan *plan, const uint32_t *buffer, fc_kernel *k, fc_error *e) {
-    fc_lowering l = {
-        .g = g, .f = f, .r = &f->regions.at[region], .plan = plan, .buffer = buffer, .k = k};
+    fc_lowering l = {.g = g,
+                     .f = f,
+                     .r = &f->regions.at[region],
+                     .plan = plan,
+                     .buffer = buffer,
+                     .k = k,
+                     .length = FC_NONODE};
     l.alloc = g->alloc;
     l.wide16 = FC_PLANTED(lost_rounding) || (o->mode & FC_MODE_WIDE16) != 0;
     make(&l);

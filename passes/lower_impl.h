@@ -53,6 +53,7 @@ typedef struct fc_lowering {
     FC_VEC(uint8_t) neighbours; /* [args] whether some of them are; known when it is made again */
     bool again;
     bool oom, wide16;
+    fc_node length; /* of the rows that are lowered, which end by data; else FC_NONODE */
 } fc_lowering;
 
 /* The value of a node under a map, if it is there. */

@@ -218,9 +218,35 @@ static fc_val inside(fc_lowering *l, fc_val v, fc_dim size) {
                fc_val_cvt(c, size_of(l, size), FUSEC_U64));
 }
 
+static const fc_ninfo *behind_views(const fc_graph *g, fc_node n) {
+    while (fc_is_view(fc_at(g, n)->op)) n = fc_at(g, n)->src[0];
+    return fc_at(g, n);
+}
+
+/* Whether a begin or an end lies in [0, size]: it has been checked, or is the one or the other. */
+static bool is_bound(const fc_lowering *l, const fc_ninfo *n, fc_dim size) {
+    fc_dimtab *t = &l->g->dims;
+    if (n->op == FC_OP_CHECK)
+        return fc_check_size(l->g, n) == fc_dim_add(t, size, fc_dim_const(t, 1));
+    return (n->op == FC_OP_DIM && n->attr == size) || (n->op == FC_OP_CONST && !n->attr);
+}
+
+/* In rows of end - begin elements the place begin + i, i the number of the element, is inside. */
+static bool is_of_row(const fc_lowering *l, fc_node index, fc_dim size) {
+    if (l->length == FC_NONODE) return false;
+    const fc_ninfo *length = behind_views(l->g, l->length), *at = behind_views(l->g, index);
+    if (length->op != FC_OP_sub || at->op != FC_OP_add) return false;
+    const fc_ninfo *begin = behind_views(l->g, length->src[1]);
+    const fc_ninfo *a = behind_views(l->g, at->src[0]), *b = behind_views(l->g, at->src[1]);
+    const bool counts = (a == begin && b->op == FC_OP_IOTA) || (b == begin && a->op == FC_OP_IOTA);
+    return counts && is_bound(l, begin, size) &&
+           is_bound(l, behind_views(l->g, length->src[0]), size);
+}
+
 /* What has been checked in this kernel is not tested again. */
 static fc_val value_inside(fc_lowering *l, fc_node n, fc_list map, fc_dim size) {
     fc_val v = FC_NOVAL;
+    if (is_of_row(l, n, size)) return fc_val_bits(&l->k->code, FUSEC_BOOL, 1);
     if (!fc_lower_known(l, n, map, &v) || v == FC_NOVAL) return l->oom = true, FC_NOVAL;
     const fc_instr *i = &l->k->code.ins.at[v];
     if (i->op == FC_OP_where && l->k->code.ins.at[i->a].op == FC_OP_INSIDE) {

@@ -91,6 +91,7 @@ FC_TEST(capi_null, values) {
     fusec_stack(1, &none, 0);
     fusec_take(none, none, 0);
     fusec_take_along(none, none, 0);
+    fusec_ragged(none, none, none, FUSEC_RAGGED_SUM);
     fusec_histogram(none, (fusec_dim){0}, none);
     fusec_segment(none, none, (fusec_dim){0}, FUSEC_PUT_SUM);
     fusec_add(none, none);

@@ -9,6 +9,7 @@
 #include "tests/support/cuda_host.h"
 #include "tests/support/cuda_machines.h"
 #include "tests/support/gb.h"
+#include "tests/support/ragged_graph.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test.h"
 
@@ -521,4 +522,56 @@ FC_TEST(cuda_index, views_on_the_host) {
     }
     FC_EXPECT_EQ_U64(n, FC_COUNT(all));
     run_all(&host, "views", jobs, NULL, n);
+}
+
+/* ---- rows that end by data ------------------------------------------------------------------- */
+
+static job *open_ragged(const fc_ragged_graph *r, uint64_t seed, fc_cuda_host *host) {
+    job *j = new_job(&fc_cuda_big);
+    fc_graph_init(&j->g, &fc_libc_alloc, NULL);
+    fc_ragged_build(r, &j->g, j->syms);
+    if (!plan_job(j)) return close_job(j), NULL;
+    fc_ragged_fill(r, seed, &j->in);
+    if (!expect(j, host)) return close_job(j), NULL;
+    return j;
+}
+
+/* A thread, a warp, several warps for a row; threads for columns, one for each or several. */
+FC_TEST(cuda_index, ragged_rows_on_the_host) {
+    static const struct {
+        fc_ragged_graph r;
+        fc_cuda_kind kind;
+        unsigned team;
+    } all[] = {
+        {{FC_RAGGED_PRODUCT, FC_RAGGED_MIXED, FC_OP_sum, FUSEC_F32, 110, 1300, 1},
+         FC_CUDA_THREAD,
+         0},
+        {{FC_RAGGED_STAGES, FC_RAGGED_LONG, FC_OP_argmax, FUSEC_F32, 30, 300, 1},
+         FC_CUDA_THREAD,
+         0},
+        {{FC_RAGGED_ROWS, FC_RAGGED_ONE, FC_OP_max, FUSEC_F16, 9, 1500, 1}, FC_CUDA_LOOP, 32},
+        {{FC_RAGGED_STAGES, FC_RAGGED_MIXED, FC_OP_sum, FUSEC_F64, 17, 2500, 1}, FC_CUDA_LOOP, 32},
+        {{FC_RAGGED_ROWS, FC_RAGGED_EMPTY, FC_OP_prod, FUSEC_F32, 3, 100, 1}, FC_CUDA_LOOP, 32},
+        {{FC_RAGGED_STAGES, FC_RAGGED_LONG, FC_OP_sum, FUSEC_F32, 1, 9000, 1}, FC_CUDA_LOOP, 1024},
+        {{FC_RAGGED_COLUMNS, FC_RAGGED_MIXED, FC_OP_sum, FUSEC_F32, 9, 300, 5}, FC_CUDA_OUTER, 0},
+        {{FC_RAGGED_COLUMNS, FC_RAGGED_LONG, FC_OP_max, FUSEC_F32, 3, 210, 33}, FC_CUDA_OUTER, 0},
+    };
+    fc_cuda_host host;
+    job *jobs[FC_COUNT(all)];
+    size_t n = 0;
+    if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    for (size_t i = 0; i < FC_COUNT(all); i++) {
+        FC_TRACE("ragged %u", (unsigned)i);
+        job *j = open_ragged(&all[i].r, i + 1, &host);
+        if (j) {
+            FC_EXPECT_EQ_U64(j->plan->steps.len, 1);
+            FC_EXPECT_TRUE(fc_is_ragged(&j->plan->steps.at[0]->kernel));
+            FC_EXPECT_EQ_U64(j->steps[0].cls.cuda.kind, all[i].kind);
+            FC_EXPECT_EQ_U64(j->steps[0].cls.cuda.team, all[i].team);
+            jobs[n++] = j;
+        }
+        FC_UNTRACE();
+    }
+    FC_EXPECT_EQ_U64(n, FC_COUNT(all));
+    run_all(&host, "ragged", jobs, NULL, n);
 }

@@ -83,6 +83,13 @@ static inline const fc_val *fc_cuda_red_value(const fc_cuda_gen *g, size_t r) {
     return g->red_value + r * FC_MAX_COMPONENTS;
 }
 
+/* Of rows that end by data: where that of a stage is. */
+static inline fc_val fc_cuda_row_limit(const fc_cuda_gen *g, unsigned stage) {
+    size_t r = 0;
+    while (g->k->reductions.at[r].stage != stage) r++;
+    return fc_cuda_red_value(g, r)[g->k->reductions.at[r].nvalues];
+}
+
 /* The codes in g->bodies. */
 static inline size_t fc_cuda_nbodies(const fc_kernel *k) {
     return k->records.len + k->loops.len;

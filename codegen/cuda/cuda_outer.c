@@ -325,6 +325,10 @@ void fc_columns_place(const fc_cuda_columns *o) {
     fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.y * %u + threadIdx.x;", o->x);
     if (o->turned) fc_cuda_line(&g->t, "const unsigned int lane = thread %% 32;");
     fc_cuda_line(&g->t, "const unsigned int part = %s;", o->turned ? "thread / 32" : "threadIdx.y");
+    if (fc_is_ragged(g->k)) { /* with the row's end */
+        declare_meeting(o);
+        return;
+    }
     if (o->full)
         fc_cuda_line(&g->t, "const ix span = %d;", (int)o->runs * stride(o));
     else

@@ -223,6 +223,7 @@ static void span_place(fc_cuda_walk *w) {
     const fc_cuda_inner *in = &w->in;
     fc_cuda_gen *g = in->g;
     const char *block = g->cls->cuda.split ? "(ix)blockIdx.x" : "(ix)0";
+    if (fc_is_ragged(g->k)) return; /* with the row's end */
     fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, in->warps);
     if (in->gang)
         fc_cuda_line(&g->t, "const ix begin = warp * span;");
@@ -231,6 +232,39 @@ static void span_place(fc_cuda_walk *w) {
     else
         fc_cuda_line(&g->t, "const ix begin = %s * span;", block);
     fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
+}
+
+void fc_cuda_walk_row_limit(fc_cuda_walk *w, unsigned stage) {
+    fc_cuda_gen *g = w->in.g;
+    fc_cuda_indent(&g->t);
+    fc_str_printf(g->t.out, "const long long asked%u = ", stage);
+    fc_cuda_operand(&g->t, fc_cuda_row_limit(g, stage));
+    fc_str_add(g->t.out, ";\n");
+    fc_cuda_line(&g->t,
+                 "const ix limit%u = asked%u < 0 ? 0 : asked%u < (long long)count ? (ix)asked%u : "
+                 "count;",
+                 stage, stage, stage, stage);
+    w->limited = stage;
+}
+
+/* Spans of a row are as long as the row asks for: powers of two, that its parts are subtrees. */
+void fc_cuda_walk_row_end(fc_cuda_walk *w) {
+    const fc_cuda_gen *g = w->in.g;
+    fc_cuda_text *t = &w->in.g->t;
+    const bool columns = g->cls->cuda.across;
+    const unsigned parts = columns ? w->o.down : w->in.warps;
+    if (g->cls->cuda.kind == FC_CUDA_THREAD) {
+        fc_cuda_line(t, "const ix count = limit%u;", w->limited);
+        return;
+    }
+    fc_cuda_line(t, "const ix here = live ? limit%u : 0;", w->limited);
+    fc_cuda_line(t, "ix span = %d;", columns ? fc_run_of(g->k) : FC_CHUNK);
+    fc_cuda_line(t, "while (span * %u < here) span *= 2;", parts);
+    if (parts > 1)
+        fc_cuda_line(t, "const ix begin = (ix)%s * span;", columns ? "part" : "warp");
+    else
+        fc_cuda_line(t, "const ix begin = 0;");
+    fc_cuda_line(t, "const ix end = begin + span < here ? begin + span : here;");
 }
 
 /* What phases take over from each other, and whether all elements of this warp exist: the same in

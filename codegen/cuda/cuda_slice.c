@@ -44,6 +44,7 @@ bool fc_cuda_slice(fc_cuda_gen *g, unsigned phase, fc_level level) {
         for (unsigned v = 0;
              g->k->reductions.at[r].stage == phase && v < g->k->reductions.at[r].nvalues; v++)
             g->roots[n++] = fc_cuda_red_value(g, r)[v];
+    if (phase < g->k->nstages && fc_is_ragged(g->k)) g->roots[n++] = fc_cuda_row_limit(g, phase);
     for (size_t s = 0; phase == FC_CUDA_STORES && s < g->k->stores.len; s++)
         if (g->k->accesses.at[g->k->stores.at[s].access].level == level)
             g->roots[n++] = g->store_value[s];

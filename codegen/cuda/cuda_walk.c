@@ -109,7 +109,8 @@ static void batches(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_gen *g = w->in.g;
     const unsigned phase = phase_of(phase_in(w, n));
     const bool all = keeps_row(w) && n->batch == n->count;
-    const bool ends = w->o.x && !w->o.turned && limit(w); /* a run not whole */
+    /* a run that is not whole, and rows of which most have less than a chunk */
+    const bool ends = limit(w) && ((w->o.x && !w->o.turned) || (walks(w) && fc_is_ragged(g->k)));
     const char *turn = all ? "u" : "h + u";
     fc_cuda_group gr = w->group;
     gr.limit = limit(w);
@@ -118,8 +119,13 @@ static void batches(fc_cuda_walk *w, const fc_loop *n) {
     if (w->o.turned && gr.limit) fc_cuda_line(&g->t, "if (c < end) {");
     if (!all) {
         fc_cuda_line(&g->t, n->kind == FC_LOOP_UNROLL ? "#pragma unroll" : "#pragma unroll 1");
-        fc_cuda_line(&g->t, "for (int h = 0; h < %u%s; h += %d) {", (unsigned)n->count,
-                     ends ? " && c + h < end" : "", n->batch);
+        char end[48] = "";
+        if (ends && n->step > 1)
+            snprintf(end, sizeof end, " && c + h * %u < end", (unsigned)n->step);
+        else if (ends)
+            snprintf(end, sizeof end, " && c + h < end");
+        fc_cuda_line(&g->t, "for (int h = 0; h < %u%s; h += %d) {", (unsigned)n->count, end,
+                     n->batch);
     }
     fc_cuda_group_declare(g, &gr, n->batch, false);
     if (any_load(g, false)) load_turns(w, n, &gr, turn, n->batch, false);
@@ -268,7 +274,9 @@ static void row(fc_cuda_walk *w, const fc_loop *n) {
                   n->phase == FC_PHASE_RESULTS ? FC_ROW : FC_POINT);
     fc_cuda_row(g);
     if (stage) fc_cuda_declare_results(g, n->phase);
+    if (stage && fc_is_ragged(g->k)) fc_cuda_walk_row_limit(w, n->phase);
     if (stage && has_scope(w)) fc_cuda_line(&g->t, "{");
+    if (stage && fc_is_ragged(g->k)) fc_cuda_walk_row_end(w);
 }
 
 static void start(fc_cuda_walk *w, const fc_loop *n) {

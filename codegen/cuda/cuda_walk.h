@@ -33,6 +33,7 @@ struct fc_cuda_walk {
     bool whole;           /* inside of a range whose elements all exist */
     bool keeps, again;    /* results of all turns are kept, and then taken from there */
     bool prefixed;        /* scan: what is before the run is known */
+    unsigned limited;     /* the stage that the row's end is of */
     fc_cuda_node *own;    /* asked first; NULL: rows of teams, whose nodes are the walk's */
 };
 
@@ -43,6 +44,10 @@ void fc_cuda_walk_group(fc_cuda_walk *w, unsigned phase, bool braces);
 /* cuda_place.c. Text around that of the loops inside the grid. */
 void fc_cuda_walk_begin(fc_cuda_walk *w);
 void fc_cuda_walk_end(fc_cuda_walk *w);
+/* Of rows that end by data: the end of the one under way, before the stage's scope; what it changes
+ * in there. */
+void fc_cuda_walk_row_limit(fc_cuda_walk *w, unsigned stage);
+void fc_cuda_walk_row_end(fc_cuda_walk *w);
 void fc_cuda_walk_held(fc_cuda_walk *w); /* declares what phases take over from each other */
 
 /* cuda_chunks.c */

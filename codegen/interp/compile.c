@@ -372,6 +372,9 @@ static void note_slots(const layout *l, const fc_kernel *k, const fc_val *map, u
         for (unsigned v = 0; v < r->nvalues; v++)
             ip->reductions.at[i].value[v] = l->slot[map[r->value[v]]];
     }
+    const fc_val limit = stage < k->nstages ? fc_stage_limit(k, stage) : FC_NOVAL;
+    ip->phases.at[stage].limited = limit != FC_NOVAL;
+    if (limit != FC_NOVAL) ip->phases.at[stage].limit = l->slot[map[limit]];
     for (size_t i = 0; stage == k->nstages && i < k->stores.len; i++)
         ip->stores.at[i].value = l->slot[map[k->stores.at[i].value]];
 }

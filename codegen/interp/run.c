@@ -173,8 +173,17 @@ static void finish_reduction(const fc_interp_state *r, uint32_t red, size_t n, s
 
 /* ---- inner: one row, lanes along it ---------------------------------------------------------- */
 
-static void inner_chunk(fc_interp_state *r, uint32_t s, int64_t from) {
-    int64_t end = fc_interp_smaller(r->count - from, FC_CHUNK);
+/* Elements of the row that stage s takes; what is worked out for the row is there. */
+static int64_t row_end(const fc_interp_state *r, uint32_t s) {
+    const fc_phase *p = &r->ip->phases.at[s];
+    int64_t end;
+    if (!p->limited) return r->count;
+    memcpy(&end, fc_interp_slot(r->frame, p->limit), sizeof end);
+    return fc_interp_smaller(r->count, FC_PLANT(row_end, end + 1, end));
+}
+
+static void inner_chunk(fc_interp_state *r, uint32_t s, int64_t from, int64_t row_end) {
+    int64_t end = fc_interp_smaller(row_end - from, FC_CHUNK);
     FOR_STAGE(r, s, i) start_partial(r, i);
     for (int64_t at = 0; at < end; at += FC_LANES) {
         size_t n = (size_t)fc_interp_smaller(end - at, FC_LANES);
@@ -211,7 +220,8 @@ static void inner_row(fc_interp_state *r, int64_t row) {
     for (uint32_t s = 0; s <= ip->nstages; s++) {
         fc_interp_tape(r, &ip->phases.at[s].row, r->frame, width);
         if (s == ip->nstages) break;
-        for (int64_t from = 0; from < r->count; from += FC_CHUNK) inner_chunk(r, s, from);
+        const int64_t end = row_end(r, s);
+        for (int64_t from = 0; from < end; from += FC_CHUNK) inner_chunk(r, s, from, end);
         FOR_STAGE(r, s, i) finish_reduction(r, i, 1, width);
     }
     store_block(r, 1, FC_ROW);
@@ -232,10 +242,10 @@ static int64_t run_of(const fc_interp *ip) {
 /* ---- outer: neighbouring rows are the lanes -------------------------------------------------- */
 
 static void outer_stage(fc_interp_state *r, uint32_t s, size_t n) {
-    const int64_t run = run_of(r->ip);
-    for (int64_t from = 0; from < r->count; from += run) {
+    const int64_t run = run_of(r->ip), end = row_end(r, s);
+    for (int64_t from = 0; from < end; from += run) {
         FOR_STAGE(r, s, i) start_partial(r, i);
-        for (int64_t at = from; at < fc_interp_smaller(r->count, from + run); at++) {
+        for (int64_t at = from; at < fc_interp_smaller(end, from + run); at++) {
             stand_at(r, at);
             fc_interp_tape(r, &r->ip->phases.at[s].point, r->frame, n);
             FOR_STAGE(r, s, i) step_partial(r, i, at, 0, n);
@@ -386,10 +396,12 @@ static void fill_constants(const fc_interp_state *r) {
 
 static void run_range(fc_interp_state *r, int64_t begin, int64_t end) {
     fc_schedule schedule = r->ip->schedule;
+    /* neighbouring rows with ends of their own are done one by one */
+    const int64_t rows = schedule == FC_SCHED_INNER || r->ip->phases.at[0].limited ? 1 : FC_LANES;
     fill_constants(r);
     if (schedule == FC_SCHED_MAP) stand_at(r, 0);
-    for (int64_t i = begin; i < end; i += schedule == FC_SCHED_INNER ? 1 : FC_LANES) {
-        size_t n = (size_t)fc_interp_smaller(end - i, FC_LANES);
+    for (int64_t i = begin; i < end; i += rows) {
+        size_t n = (size_t)fc_interp_smaller(end - i, rows);
         if (schedule == FC_SCHED_INNER) {
             inner_row(r, i);
         } else if (schedule == FC_SCHED_SCAN) {

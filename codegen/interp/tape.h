@@ -29,6 +29,8 @@ typedef struct fc_tape {
 /* A stage, or the stores after the last one. */
 typedef struct fc_phase {
     fc_tape row, point;
+    bool limited;   /* rows have an end of their own: */
+    uint32_t limit; /* its slot */
 } fc_phase;
 
 /* A part of a reduction (ir/red_program.h). Its operands are in slots 0.. of its own frame. */

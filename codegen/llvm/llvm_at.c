@@ -187,19 +187,29 @@ static const char *reporter(fc_ll *f) {
     return name;
 }
 
-/* Reports lane e, if it fails. */
-static void report_lane(fc_ll *f, const char *words, unsigned W, unsigned e, const char *fails,
-                        const char *position, const char *value) {
-    const char *type = fc_ll_wide(f, "i64", W);
-    const char *bad = fails;
-    fc_ll_if one;
-    if (W > 1) bad = fc_ll_ins(f, "extractelement <%u x i1> %s, i32 %u", W, fails, e);
-    fc_ll_if_begin(f, &one, bad);
-    if (W > 1) position = fc_ll_ins(f, "extractelement %s %s, i32 %u", type, position, e);
-    if (W > 1) value = fc_ll_ins(f, "extractelement %s %s, i32 %u", type, value, e);
-    fc_ll_line(f, "call void @%s(ptr %s, i64 %s, i64 %s)", reporter(f), words, position, value);
-    fc_ll_if_else(f, &one);
-    fc_ll_if_end(f, &one);
+/* The same of the lanes of a vector that fail. */
+static const char *vector_reporter(fc_ll *f, unsigned W) {
+    const char *one = reporter(f), *name = fc_ll_fmt(f, "%s.outside%u", f->name, W);
+    const char *start = fc_ll_fmt(f, "define internal void @%s(", name);
+    if (strstr(f->helpers.data, start)) return name;
+    fc_str_printf(&f->helpers,
+                  "\n%sptr %%words, <%u x i1> %%fails, <%u x i64> %%positions, "
+                  "<%u x i64> %%values) noinline cold {\n"
+                  "entry:\n  br label %%test\n"
+                  "test:\n  %%i = phi i32 [ 0, %%entry ], [ %%next, %%rest ]\n"
+                  "  %%bad = extractelement <%u x i1> %%fails, i32 %%i\n"
+                  "  br i1 %%bad, label %%report, label %%rest\n"
+                  "report:\n"
+                  "  %%position = extractelement <%u x i64> %%positions, i32 %%i\n"
+                  "  %%value = extractelement <%u x i64> %%values, i32 %%i\n"
+                  "  call void @%s(ptr %%words, i64 %%position, i64 %%value)\n"
+                  "  br label %%rest\n"
+                  "rest:\n  %%next = add i32 %%i, 1\n"
+                  "  %%more = icmp ult i32 %%next, %u\n"
+                  "  br i1 %%more, label %%test, label %%end\n"
+                  "end:\n  ret void\n}\n",
+                  start, W, W, W, W, W, W, one, W);
+    return name;
 }
 
 const char *fc_ll_inside(fc_ll *f, fc_val v, unsigned W) {
@@ -221,7 +231,11 @@ const char *fc_ll_inside(fc_ll *f, fc_val v, unsigned W) {
     const char *words = fc_ll_word(f, f->lay.extra + FC_PB_REPORT, "ptr");
     words =
         fc_ll_ins(f, "getelementptr i64, ptr %s, i64 %llu", words, 2 * (unsigned long long)i->imm);
-    for (unsigned e = 0; e < W; e++) report_lane(f, words, W, e, fails, position, index);
+    if (W == 1)
+        fc_ll_line(f, "call void @%s(ptr %s, i64 %s, i64 %s)", reporter(f), words, position, index);
+    else
+        fc_ll_line(f, "call void @%s(ptr %s, %s %s, %s %s, %s %s)", vector_reporter(f, W), words,
+                   flag, fails, type, position, type, index);
     fc_ll_if_else(f, &cold);
     fc_ll_if_end(f, &cold);
     return ok;

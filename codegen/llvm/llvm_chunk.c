@@ -10,6 +10,8 @@
 
 /* Instructions for an element from which on a branch in every turn does not show. */
 enum { LONG_STEPS = 12 };
+/* Vectors of a short row that are written out at most, a power of two; fewer than make a band. */
+enum { MOST_FEW = 4 };
 
 /* ---- steps ------------------------------------------------------------------------------- */
 
@@ -144,16 +146,21 @@ static const char **join_lanes_shortly(fc_ll *f, const fc_ll_stage *st, const ch
     return out;
 }
 
-/* All levels, for the FC_LANES lanes in `acc`, vector by vector. */
-static const char **join_vectors(fc_ll *f, const fc_ll_stage *st, const char **acc) {
+/* All levels, for the first lanes of a chunk in `acc`, so many vectors. */
+static const char **join_first(fc_ll *f, const fc_ll_stage *st, const char **acc,
+                               unsigned vectors) {
     const unsigned slots = st->nslots;
-    for (unsigned count = FC_LANES / f->V / 2; count > 0; count /= 2)
+    for (unsigned count = vectors / 2; count > 0; count /= 2)
         for (unsigned i = 0; i < count; i++) {
             const char **sum =
                 fc_ll_join_neighbours(f, st, acc + 2 * i * slots, acc + (2 * i + 1) * slots);
             memcpy(acc + i * slots, sum, slots * sizeof *acc);
         }
     return join_lanes(f, st, acc);
+}
+
+static const char **join_vectors(fc_ll *f, const fc_ll_stage *st, const char **acc) {
+    return join_first(f, st, acc, FC_LANES / f->V);
 }
 
 static const char **either(fc_ll *f, const fc_ll_stage *st, const fc_ll_if *whole,
@@ -343,4 +350,55 @@ const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *fir
     const char **b = by_steps(f, st, first, n, false);
     fc_ll_if_end(f, &whole);
     return either(f, st, &whole, a, b);
+}
+
+/* ---- rows that end by data ------------------------------------------------------------------- */
+
+/* Few elements: so many vectors of them, whose lanes have one each. Those that are not there are
+ * starts, and levels of nothing else are left out. */
+static const char **few_vectors(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n,
+                                unsigned vectors) {
+    const char **acc = fc_ll_names(f, vectors * st->nslots), **start = fc_ll_inits(f, st, f->V);
+    for (unsigned v = 0; v < vectors; v++) {
+        f->x = fc_ll_bin(f, "add", first, fc_ll_number(f, v * f->V));
+        fc_ll_mask_part(f, n, v);
+        memcpy(acc + v * st->nslots, fc_ll_step_vector(f, st, start), st->nslots * sizeof *acc);
+    }
+    fc_ll_set_mask(f, NULL);
+    fc_ll_forget_points(f);
+    return join_first(f, st, acc, vectors);
+}
+
+static const char **chunk_by_chunk(fc_ll *f, const fc_ll_stage *st, const char *lo,
+                                   const char *hi) {
+    fc_ll_loop l;
+    if (fc_ll_is_extreme(f, st)) return fc_ll_extreme(f, st, lo, hi);
+    const char *chunk = fc_ll_number(f, FC_CHUNK), *at = fc_ll_for(f, &l, lo, hi);
+    const char *n = fc_ll_min(f, fc_ll_bin(f, "sub", hi, at), chunk);
+    const char *number = fc_ll_bin(f, "udiv", fc_ll_bin(f, "sub", at, lo), chunk);
+    const char **acc = fc_ll_reduce_chunk(f, st, at, n);
+    fc_ll_push(f, st, 1, 1, "0", number, 0, acc);
+    fc_ll_for_end(f, &l, chunk);
+    fc_ll_forget_points(f);
+    const char *all = fc_ll_bin(f, "sub", hi, lo);
+    all = fc_ll_bin(f, "add", all, fc_ll_number(f, FC_CHUNK - 1));
+    return fc_ll_fold(f, st, 1, 1, "0", fc_ll_bin(f, "udiv", all, chunk));
+}
+
+static const char **from_few(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi,
+                             unsigned vectors) {
+    fc_ll_if fits;
+    const bool last = vectors == MOST_FEW || !fc_ll_is_light(f->k);
+    const char *n = fc_ll_bin(f, "sub", hi, lo), *most = fc_ll_number(f, vectors * f->V);
+    fc_ll_if_begin(f, &fits, fc_ll_ins(f, "icmp ule i64 %s, %s", n, most));
+    const char **a = few_vectors(f, st, lo, n, vectors);
+    fc_ll_if_else(f, &fits);
+    const char **b = last ? chunk_by_chunk(f, st, lo, hi) : from_few(f, st, lo, hi, 2 * vectors);
+    fc_ll_if_end(f, &fits);
+    return either(f, st, &fits, a, b);
+}
+
+/* They are short as often as not, and then nothing passes through memory. */
+const char **fc_ll_ragged_row(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
+    return from_few(f, st, lo, hi, 1);
 }

@@ -111,6 +111,7 @@ static const char **reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *fi
 
 const char **fc_ll_reduce_range(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi,
                                 const char *chunk) {
+    if (fc_is_ragged(f->k)) return fc_ll_ragged_row(f, st, lo, hi);
     if (fc_ll_is_extreme(f, st)) return fc_ll_extreme(f, st, lo, hi);
     return reduce_chunk(f, st, lo, chunk ? chunk : fc_ll_bin(f, "sub", hi, lo));
 }

@@ -103,7 +103,7 @@ static fc_inside_of kind_of(const fc_ll *f) {
 }
 
 static bool may_have_two(const fc_ll *f) {
-    return !f->k->updates.len && !f->cls->llvm.brief &&
+    return !f->k->updates.len && !fc_is_ragged(f->k) && !f->cls->llvm.brief &&
            (!f->k->nstages || (f->k->nstages == 1 && !f->any_point_store));
 }
 

@@ -55,6 +55,21 @@ static void reduce_lanes(walk *w, const fc_loop *n) {
     f->ahead = FC_LOOP_NOT_AHEAD;
 }
 
+/* Elements of the row under way that the stage takes. */
+static void end_row(walk *w, unsigned phase) {
+    fc_ll *f = w->f;
+    const unsigned axis = f->cls->np;
+    if (!fc_is_ragged(f->k)) return;
+    w->of[axis] = (range){NULL, NULL};
+    if (phase >= f->k->nstages) return;
+    const fc_val limit = f->map[fc_stage_limit(f->k, phase)];
+    if (!f->at_row[limit] && !f->uniform[limit]) fc_ll_fail(f, FUSEC_INTERNAL);
+    fc_ll_declare(f, "i64 @llvm.smax.i64(i64, i64)");
+    const char *end =
+        fc_ll_ins(f, "call i64 @llvm.smax.i64(i64 %s, i64 0)", fc_ll_here(f, limit, 1));
+    w->of[axis] = (range){"0", fc_ll_min(f, end, fc_ll_extra(f, FC_PB_COUNT))};
+}
+
 static void push(walk *w, const fc_loop *n) {
     fc_ll_push(w->f, stage_of(w, n), width(w->f), w->columns, w->f->column, w->turn.number,
                n->level, w->acc);
@@ -225,6 +240,7 @@ void fc_ll_leaf(walk *w, const fc_loop *n) {
     case FC_LEAF_FLUSH: move(w, n); break;
     case FC_LEAF_ROW:
         fc_ll_emit_rows(f, needed_by(w, n->phase));
+        end_row(w, n->phase);
         if (f->has_inside && n->phase != FC_PHASE_RESULTS) fc_ll_emit_inside_rows(f);
         break;
     case FC_LEAF_POINT: point(w, n); break;

@@ -146,7 +146,8 @@ static uint8_t ahead_in_pass(const fc_ll *f, uint32_t pass) {
 
 /* The accumulators of the row's range. */
 static void reduce_row(fc_ll *f, unsigned s) {
-    const bool at_once = f->cls->llvm.one_chunk || fc_ll_is_extreme(f, &f->stage[s]);
+    const bool at_once =
+        f->cls->llvm.one_chunk || fc_is_ragged(f->k) || fc_ll_is_extreme(f, &f->stage[s]);
     if (!at_once) over_elements(f, FC_LOOP_SERIAL, FC_CHUNK);
     fc_loops_leaf(&f->loops, FC_LEAF_LANES, s)->ahead = ahead_in_pass(f, s);
     if (at_once) return;
@@ -350,6 +351,21 @@ static void reduce_columns(fc_ll *f, unsigned s) {
     fc_loops_close(&f->loops, 1);
 }
 
+/* Blocks of columns whose rows end together, but other blocks elsewhere. */
+static void reduce_ragged_columns(fc_ll *f, unsigned s) {
+    const uint32_t run = (uint32_t)fc_run_of(f->k);
+    columns(f);
+    leaf(f, FC_LEAF_ROW, s);
+    over_elements(f, FC_LOOP_SERIAL, run);
+    steps_of_run(f, s);
+    fc_loops_close(&f->loops, 1);
+    leaf(f, FC_LEAF_PUSH, s);
+    fc_loops_close(&f->loops, 1);
+    fold(f, s, run);
+    leaf(f, FC_LEAF_FINISH, s);
+    fc_loops_close(&f->loops, 1);
+}
+
 static void scan_along(fc_ll *f) {
     task(f, 0, f->cls->np, 1);
     leaf(f, FC_LEAF_ROW, 0);
@@ -409,7 +425,8 @@ static void outer(fc_ll *f) {
         scan(f);
         return;
     }
-    for (unsigned s = 0; s < f->k->nstages; s++) reduce_columns(f, s);
+    for (unsigned s = 0; s < f->k->nstages; s++)
+        (fc_is_ragged(f->k) ? reduce_ragged_columns : reduce_columns)(f, s);
     if (f->any_row_store && !f->cls->llvm.split) {
         columns(f);
         results(f);

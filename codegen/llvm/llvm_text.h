@@ -332,6 +332,8 @@ const char **fc_ll_reduce_range(fc_ll *f, const fc_ll_stage *st, const char *lo,
                                 const char *chunk);
 /* Of the n elements of a chunk; in the way that always works. */
 const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n);
+/* A row that ends by data. */
+const char **fc_ll_ragged_row(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi);
 const char **fc_ll_chunk_by_steps(fc_ll *f, const fc_ll_stage *st, const char *first,
                                   const char *n);
 /* The vector at f->x: its elements join the accumulators. */

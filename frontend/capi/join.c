@@ -228,3 +228,27 @@ fusec_value fusec_segment(fusec_value v, fusec_value ids, fusec_dim n, fusec_put
     const fc_node i = fc_build_check(&g->ir, ids.node, size);
     return fc_value(g, fc_build_segment(&g->ir, v.node, i, size, mean ? FC_OP_mean : put_rows[op]));
 }
+
+static fc_node ragged_bound(fusec_graph *g, fusec_value v, fusec_value bound) {
+    fc_dimtab *t = &g->ir.dims;
+    if (g->ir.error.code) return FC_NONODE;
+    return fc_build_check(&g->ir, bound.node,
+                          fc_dim_add(t, fc_axis(&g->ir, v.node, 0), fc_dim_const(t, 1)));
+}
+
+fusec_value fusec_ragged(fusec_value v, fusec_value begin, fusec_value end, fusec_ragged_op op) {
+    static const uint16_t ops[] = {FC_OP_sum, FC_OP_prod, FC_OP_min,    FC_OP_max,    FC_OP_any,
+                                   FC_OP_all, FC_OP_mean, FC_OP_argmin, FC_OP_argmax, FC_OP_NONE};
+    const char *what = "fusec_ragged";
+    fusec_value failed, all[3] = {v, begin, end};
+    fusec_graph *g = two_nodes(what, v, begin, &failed);
+    if (!g) return failed;
+    if (fc_common_graph(what, all, 3) != g || g->ir.error.code) return fc_value(g, FC_NONODE);
+    if (fc_is_number(&end) || fc_is_number(&begin))
+        return failed_in(g, FUSEC_INVALID, what, "a bound is an array; use fusec_const");
+    if ((unsigned)op >= FC_COUNT(ops))
+        return failed_in(g, FUSEC_INVALID, what, "there is no such fusec_ragged_op");
+    if (!fc_rank(&g->ir, v.node)) return failed_in(g, FUSEC_BAD_AXIS, what, "a number has no rows");
+    const fc_node first = ragged_bound(g, v, begin), last = ragged_bound(g, v, end);
+    return fc_value(g, fc_build_ragged_rows(&g->ir, (fc_op)ops[op], v.node, first, last));
+}

@@ -43,6 +43,7 @@ enum {
     FC_OP_EINSUM,
     FC_OP_TAKE_AXIS,
     FC_OP_TAKE_ALONG,
+    FC_OP_RAGGED_ROWS,
     FC_OP_PAD,
     FC_OP_ROLL,
     FC_OP_TILE,

@@ -123,6 +123,10 @@ static fusec_value take_along(const fc_lazy_call *c) {
     return fusec_take_along(c->v[0], c->v[1], c->axis);
 }
 
+static fusec_value ragged(const fc_lazy_call *c) {
+    return fusec_ragged(c->v[0], c->v[1], c->v[2], (fusec_ragged_op)c->a->mode);
+}
+
 static fusec_value pad(const fc_lazy_call *c) {
     const fusec_edge mode = c->a->mode ? (fusec_edge)c->a->mode : FUSEC_EDGE_ZERO;
     return fusec_pad(c->v[0], c->a->start, c->a->step, mode, (fusec_value){0});
@@ -284,6 +288,8 @@ static const fc_lazy_row rows[FC_OPS_WITH_COMPOSITES] = {
     [FC_OP_TAKE_AXIS] = {take, 2, AXIS, "take", "the axes of the indices in place of axes[0]"},
     [FC_OP_TAKE_ALONG] = {take_along, 2, AXIS, "take_along",
                           "elements along axes[0] at indices as large"},
+    [FC_OP_RAGGED_ROWS] = {ragged, 3, 0, "ragged",
+                           "rows of an array from begins to ends; mode: fusec_ragged_op"},
     [FC_OP_PAD] = {pad, 1, EACH, "pad",
                    "start[i] elements before and step[i] behind axis i, by the mode"},
     [FC_OP_ROLL] = {roll, 1, AXIS | START, "roll",

@@ -230,6 +230,8 @@ static fc_node flat_index(access *a, fc_node *mask) {
         if (n == FC_NONODE) return n;
         if (a->sum[i]) {
             if (!prove(a, i, a->sum[i], a->sum[i]->dim, a->by[i])) return FC_NONODE;
+        } else if (edge == FC_EDGE_NONE && fc_c_is_ragged_index(a->f, a->parts[i], size)) {
+            n = fc_c_folded(c, FC_EDGE_ZERO, n, size); /* as its range is */
         } else {
             n = edge == FC_EDGE_NONE ? fc_c_checked(c, a->f, a->e, a->parts[i], i, n, size)
                                      : fc_c_folded(c, edge, n, size);

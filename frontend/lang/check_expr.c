@@ -127,7 +127,7 @@ static bool name_step(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out
     bool axis = f->roles[e->id - f->root->first] == FC_R_AXIS;
     const fc_binder *index = fc_c_binder(f, e);
     if (index) {
-        *out = fc_c_index_value(c, index);
+        *out = fc_c_index_value(c, f, index);
     } else if (b) {
         b->used = true;
         *out = b->value;

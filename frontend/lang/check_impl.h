@@ -115,6 +115,9 @@ typedef struct fc_binder {
     const fc_expr *range;
     fc_dim low, size;
     const fc_expr *from; /* the access that gave it */
+    bool reduction;
+    bool ragged; /* its range is data (check_ragged.c): `size` is that of what it indexes, */
+    fc_node begin, value, length; /* of it, and how many there are; FC_NONODE: not made yet */
 } fc_binder;
 
 /* The expressions of a statement with indices are evaluated in two passes: first what needs no
@@ -441,7 +444,14 @@ bool fc_c_is_index_reduction(const fc_checker *c, const fc_call *f, const fc_exp
 fc_value fc_c_index_reduction(fc_checker *c, fc_call *f, const fc_expr *e);
 /* The index of that name that is known at a node; NULL: there is none. */
 const fc_binder *fc_c_binder(const fc_call *f, const fc_expr *name);
-fc_value fc_c_index_value(fc_checker *c, const fc_binder *b);
+fc_value fc_c_index_value(fc_checker *c, fc_call *f, const fc_binder *b);
+/* Ranges that are data (check_ragged.c). Whether that of a reduction is; the value of such an
+ * index; the reduction over it of an element, whose axes before it are `from`. */
+bool fc_c_is_ragged(fc_checker *c, fc_call *f, const fc_binder *b);
+bool fc_c_is_ragged_index(const fc_call *f, const fc_expr *index, fc_dim size);
+fc_value fc_c_ragged_value(fc_checker *c, fc_call *f, const fc_binder *b);
+fc_value fc_c_ragged_reduction(fc_checker *c, fc_call *f, const fc_expr *e, fc_op op,
+                               const fc_binder *b);
 /* Between the passes: ranges from accesses. False after a report. */
 bool fc_c_find_ranges(fc_checker *c, fc_call *f);
 /* The statement NAME[...] = value: its next range, then its value; and what it binds. */

@@ -84,6 +84,7 @@ static void add_reduction(fc_checker *c, fc_call *f, const fc_expr *e) {
         b.first = arg->first;
         b.last = e->id - 1;
         b.range = s->kind == FC_EX_INDEX ? s : NULL;
+        b.reduction = true;
         for (size_t i = from; i < f->binders.len; i++)
             if (strcmp(f->binders.at[i].name, b.name) == 0) twice(c, &b);
         if (!add_binder(c, f, b)) return;
@@ -286,7 +287,7 @@ static bool ranges_of_access(fc_checker *c, fc_call *f, const fc_expr *e) {
     for (const fc_expr *p = e->list; p; p = p->next, axis++)
         for (size_t i = 0; i < f->binders.len; i++) {
             fc_binder *b = &f->binders.at[i];
-            if (b->given || b->range || !stands_alone(f, p, b)) continue;
+            if (b->given || (b->range && !b->ragged) || !stands_alone(f, p, b)) continue;
             if (!range_from(c, f, b, e, p, fc_axis(c->g, v->node, axis))) return false;
         }
     return true;
@@ -307,8 +308,13 @@ static const fc_expr *shifted_access(const fc_call *f, const fc_binder *b) {
 
 static bool no_range(fc_checker *c, fc_call *f, const fc_binder *b) {
     const fc_expr *s = shifted_access(f, b);
-    fc_diag *d = fc_c_error(c, FUSEC_INDEX_RANGE, b->at, "the index `%s` has no range", b->name);
-    if (s) {
+    fc_diag *d = fc_c_error(c, FUSEC_INDEX_RANGE, b->at,
+                            b->ragged ? "nothing says how far the index `%s` may go"
+                                      : "the index `%s` has no range",
+                            b->name);
+    if (b->ragged) {
+        fc_diag_help(d, "where a range is data, an access has the index alone: x[%s]", b->name);
+    } else if (s) {
         fc_diag_partner(d, s->at);
         fc_c_fact(c, d, s->a, fc_c_val(f, s->a));
         fc_diag_help(d, "an access gives one only where the index stands alone; write %s in a..b",
@@ -328,6 +334,9 @@ bool fc_c_find_ranges(fc_checker *c, fc_call *f) {
     for (size_t i = 0; i < f->binders.len; i++) {
         fc_binder *b = &f->binders.at[i];
         c->cur = f->root;
+        b->value = b->length = FC_NONODE;
+        b->ragged = b->reduction && b->range && fc_c_is_ragged(c, f, b);
+        if (b->ragged) continue;
         if (b->range)
             good &= written_range(c, f, b->range, b);
         else if (b->given)
@@ -354,7 +363,8 @@ bool fc_c_find_ranges(fc_checker *c, fc_call *f) {
     return good;
 }
 
-fc_value fc_c_index_value(fc_checker *c, const fc_binder *b) {
+fc_value fc_c_index_value(fc_checker *c, fc_call *f, const fc_binder *b) {
+    if (b->ragged) return fc_c_ragged_value(c, f, b);
     fc_index_term *t = fc_c_alloc(c, sizeof *t);
     if (!t || !b->known) return FC_UNKNOWN;
     *t = (fc_index_term){b->axis, 1, b->size};
@@ -398,6 +408,7 @@ fc_value fc_c_index_reduction(fc_checker *c, fc_call *f, const fc_expr *e) {
     for (size_t i = 0; i < f->binders.len && n < FC_MAX_RANK - from; i++) {
         const fc_binder *b = &f->binders.at[i];
         if (b->first != e->list->first || b->last != e->id - 1 || b->axis < from) continue;
+        if (b->ragged) return fc_c_ragged_reduction(c, f, e, op, b);
         low = b->low;
         axes[n] = from + n;
         sizes[n++] = b->size;

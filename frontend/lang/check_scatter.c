@@ -207,7 +207,7 @@ static bool read_parts(put *p) {
         const fc_binder *b = NULL;
         for (size_t i = 0; i < p->f->binders.len && s->kind == FC_EX_INDEX; i++)
             if (p->f->binders.at[i].range == s) b = &p->f->binders.at[i];
-        if (s->kind == FC_EX_INDEX) *fc_c_val(p->f, s) = b ? fc_c_index_value(c, b) : FC_UNKNOWN;
+        if (s->kind == FC_EX_INDEX) *fc_c_val(p->f, s) = b ? fc_c_index_value(c, p->f, b) : FC_UNKNOWN;
         const fc_value *v = fc_c_val(p->f, s);
         if (!fc_c_operand(c, s, v)) return false;
         const bool whole = v->kind == FC_V_INT || v->kind == FC_V_DIM || v->kind == FC_V_INDEX;

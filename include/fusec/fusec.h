@@ -569,6 +569,26 @@ FUSEC_API fusec_value fusec_histogram(fusec_value index, fusec_dim n, fusec_valu
  * 0, or the end of the dtype's range for MIN and MAX. */
 FUSEC_API fusec_value fusec_segment(fusec_value v, fusec_value ids, fusec_dim n, fusec_put op);
 
+/* How the elements of a row that ends by data become one. */
+typedef enum fusec_ragged_op {
+    FUSEC_RAGGED_SUM,
+    FUSEC_RAGGED_PROD,
+    FUSEC_RAGGED_MIN, /* of no element: the end of the dtype's range */
+    FUSEC_RAGGED_MAX,
+    FUSEC_RAGGED_ANY,
+    FUSEC_RAGGED_ALL,
+    FUSEC_RAGGED_MEAN,   /* of no element nan */
+    FUSEC_RAGGED_ARGMIN, /* the index along the first axis of v; of no element -1 */
+    FUSEC_RAGGED_ARGMAX,
+    FUSEC_RAGGED_LOGSUMEXP
+} fusec_ragged_op;
+/* Rows of data lengths, as those of a sparse matrix: element [i..] of the result is made of
+ * v[begin[i..] : end[i..]]; further axes of v stay behind. begin and end are integers of one shape,
+ * from 0 to the size of v's first axis; where an end is not behind its begin the row is empty. What v
+ * is made of is computed in the kernel, and no work is done behind the ends. */
+FUSEC_API fusec_value fusec_ragged(fusec_value v, fusec_value begin, fusec_value end,
+                                   fusec_ragged_op op);
+
 /* Elementwise operations and reductions, one function for each row of the operation table. */
 #include <fusec/ops.h>
 

@@ -263,6 +263,37 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
     return FUSEC_OK;
 }
 
+/* ---- rows that end by data ------------------------------------------------------------------- */
+
+/* Their lengths are not known before the launch, but their mean is, where they share the elements
+ * between them: short ones have a thread, others a warp, or several. */
+static void ragged_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                            fc_class *cls, fc_launch *l) {
+    enum { SHORT = 12, LONG = 4096 };
+    const bool inner = k->schedule == FC_SCHED_INNER;
+    const int64_t width = inner ? 1 : n->extent[n->np - 1], rows = n->rows / (width ? width : 1);
+    const int64_t mean = fc_ceil_div(n->count, rows ? rows : 1);
+    l->spans = 1;
+    if (!inner) {
+        const int64_t x = mean <= 4 * FC_RUN ? FC_CUDA_THREADS : FC_CUDA_THREADS / 8;
+        cls->cuda.kind = FC_CUDA_OUTER;
+        cls->cuda.across = (uint16_t)x;
+        l->block[0] = (uint32_t)x;
+        l->block[1] = (uint32_t)(FC_CUDA_THREADS / x);
+        l->grid[0] = (uint64_t)fc_ceil_div(n->rows, x);
+    } else if (mean <= SHORT) {
+        cls->cuda.kind = FC_CUDA_THREAD;
+        cls->vector = (uint8_t)fc_cuda_unroll(k, 8, 1);
+        l->block[0] = FC_CUDA_THREADS;
+        l->grid[0] = (uint64_t)fc_ceil_div(n->rows, FC_CUDA_THREADS);
+    } else {
+        const bool few = n->rows < (int64_t)m->sm_count * 8;
+        cls->cuda.kind = FC_CUDA_LOOP;
+        cls->vector = 4;
+        grid_of_rows(n, cls, mean > LONG ? (few ? 1024 : 256) : 32, l);
+    }
+}
+
 /* ---- the L2 --------------------------------------------------------------------------------- */
 
 /* Whether elements are read once each and by loads of whole vectors (cuda_group.c) or bulk copies,
@@ -306,6 +337,10 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
     if (n->empty) {
         launch->grid[0] = 0;
         return FUSEC_OK;
+    }
+    if (fc_is_ragged(k)) {
+        ragged_schedule(m, k, n, cls, launch);
+        return launch->grid[0] > INT32_MAX ? fc_fail(e, FUSEC_LIMIT, "too many rows") : FUSEC_OK;
     }
     switch (k->schedule) {
     case FC_SCHED_MAP:

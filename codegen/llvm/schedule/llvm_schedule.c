@@ -17,6 +17,7 @@
 #include "codegen/llvm/schedule/llvm_schedule.h"
 
 enum {
+    LEAST_LANES = 4,    /* of rows that end by data */
     INNER_SPAN = 65536, /* elements; a power of two of chunks; of short rows down to an eighth */
     SHORT_SPAN = INNER_SPAN / 8,
     NEAR_CACHE = 1 << 20, /* bytes that the caches of one core hold for sure */
@@ -152,6 +153,7 @@ static bool is_sooner_without(const fc_machine *m, const fc_kernel *k, const fc_
 }
 
 bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, fc_class *cls) {
+    if (fc_is_ragged(k)) return false;
     const uint8_t one = (uint8_t)fc_ll_widest(m);
     if (k->schedule == FC_SCHED_MAP) {
         const bool other = cls->vector > one;
@@ -559,11 +561,49 @@ static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc
     fc_ll_cut(k, l, n->rows, n->count);
 }
 
+/* Rows that end by data: what their lengths are is not known, but for the mean of those that share
+ * the elements between them. The class looks at nothing but how the lanes move. */
+static fusec_status schedule_ragged(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                    bool plain, fc_arena *arena, fc_class *cls, fc_launch *l,
+                                    fc_error *e) {
+    enum { SIDE_BY_SIDE = 4 }; /* registers of columns */
+    FC_TRY(fc_class_of(n, FC_TARGET_LLVM, arena, cls, e));
+    const bool inner = k->schedule == FC_SCHED_INNER;
+    const uint32_t axes = n->np + n->nr, lanes = inner ? axes - 1 : n->np - 1;
+    uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
+    if (!move) return fc_oom(e);
+    memset(move, 0, (size_t)n->naccess * axes);
+    for (uint32_t a = 0; a < n->naccess; a++)
+        move[(size_t)a * axes + lanes] =
+            plain ? fc_access_moves(&k->accesses.at[a], (int32_t)lanes) ? FC_MOVE_ANY : FC_MOVE_ZERO
+                  : (uint8_t)fc_class_move(cls, a, lanes);
+    cls->move = move;
+    cls->wide = true;
+    cls->vector = (uint8_t)fc_ll_widest(m);
+    /* what an element reads at the place of the row serves all columns of a vector */
+    for (unsigned i = 1; !inner && !plain && i < SIDE_BY_SIDE; i *= 2)
+        if (n->extent[n->np - 1] >= 2 * cls->vector) cls->vector *= 2;
+    if (n->empty) {
+        fc_ll_cut(k, l, 0, 1);
+        return FUSEC_OK;
+    }
+    const int64_t width = inner ? 1 : fc_ll_at_least_one(n->extent[n->np - 1]);
+    const int64_t columns = inner ? 1 : fc_ll_columns(k, cls), rows = n->rows / width;
+    const int64_t mean = fc_ll_at_least_one(fc_ceil_div(n->count, fc_ll_at_least_one(rows)));
+    /* lanes without an element take as long */
+    while (inner && !plain && cls->vector > LEAST_LANES && mean + mean / 2 <= cls->vector / 2)
+        cls->vector /= 2;
+    fc_ll_cut(k, l, rows * fc_ceil_div(width, columns), mean * (columns < width ? columns : width));
+    return FUSEC_OK;
+}
+
 fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                             uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
                             fc_error *e) {
     (void)align; /* unaligned vector loads of aligned addresses cost nothing */
     memset(launch, 0, sizeof *launch);
+    launch->spans = 1;
+    if (fc_is_ragged(k)) return schedule_ragged(m, k, n, false, arena, cls, launch, e);
     FC_TRY(make_class(m, k, n, arena, cls, e));
     launch->spans = 1;
     if (n->empty) {
@@ -606,6 +646,7 @@ fusec_status fc_ll_schedule_plain(const fc_machine *m, const fc_kernel *k, const
     const int32_t axis = (int32_t)(inner ? k->np + k->nr : k->np) - 1; /* -1: there is none */
     memset(l, 0, sizeof *l);
     l->spans = 1;
+    if (fc_is_ragged(k)) return schedule_ragged(m, k, n, true, arena, cls, l, e);
     FC_TRY(fc_class_of(n, FC_TARGET_LLVM, arena, cls, e));
     uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
     if (!move) return fc_oom(e);

@@ -14,8 +14,10 @@ from ._shape import concat, flip, moveaxis, permute_dims, ravel, reshape, stack,
 
 __all__ = [
     "argpartition", "argsort", "diag", "lexsort", "partition", "diagonal", "digitize", "isin", "median", "percentile", "quantile", "searchsorted",
-    "sort", "take", "take_along_axis", "top_k", "trace", "select", "append",
+    "sort", "take", "take_along_axis", "top_k", "trace", "select", "append", "ragged",
 ]
+
+_RAGGED = ("sum", "prod", "min", "max", "any", "all", "mean", "argmin", "argmax", "logsumexp")
 
 
 def _np(name, *args, **kwargs):
@@ -182,6 +184,22 @@ def take_along_axis(x, indices, /, axis=-1):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     axis = take_axis(axis, x.ndim)
     return _core.op("take_along", (x, from_end(indices, x.shape[axis])), (axis,))
+
+
+def ragged(x, starts, ends=None, /, *, op="sum"):
+    """Rows of data lengths: each ``x[starts[i]:ends[i]]`` becomes one element (or row) by `op`, which is
+    sum, prod, min, max, any, all, mean, argmin, argmax or logsumexp. Without `ends` a row ends where the
+    next one starts: those of a CSR matrix times a vector are ``ragged(data * x[indices], indptr)``.
+
+    >>> fx.ragged(fx.asarray([1.0, 2.0, 4.0]), fx.asarray([0, 2, 2, 3])).tolist()
+    [3.0, 0.0, 4.0]
+    """
+    if op not in _RAGGED:
+        raise ValueError(f"op is one of {', '.join(_RAGGED)}")
+    x, starts = asarray(x), asarray(starts)
+    if ends is None:
+        starts, ends = starts[:-1], starts[1:]
+    return _core.op("ragged", (x, starts, asarray(ends)), mode=_RAGGED.index(op))
 
 
 def isin(x1, x2, /, *, invert=False):

@@ -252,3 +252,37 @@ def test_updates_outside_and_by_numbers():
     same(x, np.array([0, 1, 0, 0.5], x.dtype.name))
     with pytest.raises(IndexError):
         np.asarray(np.add.at(x, [4], 1.0) or x)
+
+
+@pytest.mark.parametrize("op", ["sum", "prod", "min", "max", "any", "all", "mean", "argmin", "argmax", "logsumexp"])
+def test_rows_that_end_by_data(op):
+    rng = np.random.default_rng(5)
+    lengths = rng.integers(0, 9, 40)
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    x = rng.integers(-3, 4, start[-1]).astype(np.float32) / 4 + 1
+    got = np.asarray(fx.ragged(fx.asarray(x), fx.asarray(start), op=op))
+    none = {"sum": 0, "prod": 1, "min": np.inf, "max": -np.inf, "any": False, "all": True, "mean": np.nan,
+            "argmin": -1, "argmax": -1, "logsumexp": -np.inf}[op]
+    for i, (a, b) in enumerate(zip(start[:-1], start[1:])):
+        want = none
+        if b > a and op == "logsumexp":
+            want = np.log(np.sum(np.exp(x[a:b])))
+        elif b > a:
+            want = getattr(np, op)(x[a:b]) + (a if op.startswith("arg") else 0)
+        np.testing.assert_allclose(got[i], want, rtol=1e-5)
+
+
+def test_a_sparse_matrix_by_a_vector_and_a_matrix():
+    rng = np.random.default_rng(6)
+    dense = np.where(rng.random((30, 20)) < 0.1, rng.standard_normal((30, 20)), 0)
+    rows, column = np.nonzero(dense)
+    start = np.searchsorted(rows, np.arange(31))
+    value, x, y = dense[rows, column], rng.standard_normal(20), rng.standard_normal((20, 3))
+    product = fx.jit(lambda s, c, v, x: fx.ragged(v * x[c], s))
+    np.testing.assert_allclose(np.asarray(product(start, column, value, x)), dense @ x, rtol=1e-12, atol=1e-12)
+    product = fx.jit(lambda s, c, v, x: fx.ragged(v[:, None] * x[c], s[:-1], s[1:]))
+    np.testing.assert_allclose(np.asarray(product(start, column, value, y)), dense @ y, rtol=1e-12, atol=1e-12)
+    with pytest.raises(ValueError, match="op is one of"):
+        fx.ragged(fx.asarray(x), fx.asarray([0, 1]), op="median")
+    with pytest.raises(IndexError):
+        np.asarray(fx.ragged(fx.asarray(x), fx.asarray([0, 21])))
