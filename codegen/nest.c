@@ -343,6 +343,11 @@ static fusec_status bind(const fc_kernel *k, const int64_t *values, const int64_
     FC_TRY(product(out->extent + out->np, out->nr, &out->count, e));
     for (size_t i = 0; i < k->params.len; i++)
         out->number[i] = k->params.at[i].is_dim ? values[k->params.at[i].source] : 0;
+    out->points = fc_mul_most(out->rows, out->count);
+    if (fc_is_ragged(k)) { /* rows share the elements, for all columns side by side */
+        const bool columns = k->schedule == FC_SCHED_OUTER;
+        out->points = fc_mul_most(columns ? out->extent[out->np - 1] : 1, out->count);
+    }
     for (size_t i = 0; i < k->updates.len; i++) {
         const int64_t size = values[k->params.at[k->updates.at[i].size].source];
         if (size > out->updated) out->updated = size;

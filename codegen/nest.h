@@ -26,6 +26,7 @@ typedef struct fc_nest {
     uint32_t np, nr, naccess;
     int64_t extent[FC_MAX_AXES]; /* np kept, outermost first, then nr reduced */
     int64_t rows, count;         /* products of the kept and of the reduced extents */
+    int64_t points;              /* elements of all rows; where they end by data, of the mean */
     int64_t *offset;             /* [naccess] in elements */
     int64_t *stride;             /* [naccess][np + nr] in elements */
     int64_t updated;             /* elements of the largest array that is updated */

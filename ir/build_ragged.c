@@ -29,6 +29,15 @@ static fc_node mark(fc_graph *g, fc_op op, fc_node x, fc_node within) {
     return fc_graph_node(g, i);
 }
 
+/* Whether n counts the elements from the first one on. */
+static bool counts(const fc_graph *g, fc_node n) {
+    for (;; n = fc_at(g, n)->src[0]) {
+        const fc_op op = (fc_op)fc_at(g, n)->op;
+        if (op != FC_OP_BROADCAST && op != FC_OP_RESHAPE && op != FC_OP_PERMUTE)
+            return op == FC_OP_IOTA;
+    }
+}
+
 bool fc_ragged_parts(const fc_graph *g, fc_node marked, fc_node *value, fc_node *length) {
     const fc_ninfo *n = fc_at(g, marked);
     if (n->op != FC_OP_where || !(n->flags & FC_NODE_RAGGED)) return false;
@@ -36,7 +45,7 @@ bool fc_ragged_parts(const fc_graph *g, fc_node marked, fc_node *value, fc_node 
     if (within->op != FC_OP_lt && within->op != FC_OP_gt) return false;
     *value = n->src[1];
     *length = within->src[within->op == FC_OP_lt];
-    return true;
+    return counts(g, within->src[within->op == FC_OP_gt]);
 }
 
 typedef struct ragged {

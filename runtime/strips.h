@@ -36,7 +36,7 @@ static inline size_t fc_strips_apart(size_t bytes) {
 
 /* Points of the loops of a step, of all strips. */
 static inline int64_t fc_strips_points(const fc_bound_step *s) {
-    const int64_t n = fc_mul_most(s->nest.rows, s->nest.count);
+    const int64_t n = s->nest.points;
     return s->strips ? fc_mul_most(n, s->strips->count) : n;
 }
 

@@ -121,6 +121,9 @@ static const struct {
     {"y[j in 0..2, i in 0..3] = sum[p in s[i]..s[i + 1]](v[p]*A[k[p], j])",
      "[[60.0, 0.0, 150.0], [62.0, 0.0, 160.0]]"},
     {"y[j in 0..2] = sum[i in 0..3](sum[p in s[i]..s[i + 1]](v[p]*A[k[p], j]))", "[210.0, 222.0]"},
+    {"r = x; for t in 0..20 { q[i in 0..3] = sum[p in s[i]..s[i + 1]](r[k[p]]/4); r = q + 1 }; y = "
+     "r",
+     "[2.0, 1.0, 2.0]"},
     {"t = s[1]; y[i in 0..2] = x[i] + sum[p in t..s[3]](v[p])", "[20.0, 30.0]"},
 };
 
@@ -212,6 +215,11 @@ FC_TEST(ragged, nothing_of_an_element_is_stored) {
     FC_EXPECT_EQ_U64((uint64_t)sh.code, 0);
     FC_EXPECT_TRUE(strstr(sh.out, "kernel inner") && strstr(sh.out, "kernel outer"));
     FC_EXPECT_FALSE(strstr(sh.out, "kernel map"));
+    shell_run(&sh,
+              "fusec explain -d none -e 'r = w; for t in 0..20 { q[i] = sum[p in lo[i]..hi[i]]("
+              "r[k[p]]); r = q + 1 }; r' lo=i32:9 hi=i32:9 w=f32:9 k=i32:50");
+    FC_EXPECT_EQ_U64((uint64_t)sh.code, 0);
+    FC_EXPECT_TRUE(strstr(sh.out, "rounds") && !strstr(sh.out, "[9, 50]"));
     shell_close(&sh);
 }
 
