@@ -543,15 +543,19 @@ FC_TEST(cuda_index, ragged_rows_on_the_host) {
         fc_cuda_kind kind;
         unsigned team;
     } all[] = {
+        {{FC_RAGGED_PRODUCT, FC_RAGGED_MIXED, FC_OP_sum, FUSEC_F32, 90, 500, 1}, FC_CUDA_THREAD, 1},
         {{FC_RAGGED_PRODUCT, FC_RAGGED_MIXED, FC_OP_sum, FUSEC_F32, 110, 1300, 1},
          FC_CUDA_THREAD,
-         0},
+         2},
         {{FC_RAGGED_STAGES, FC_RAGGED_LONG, FC_OP_argmax, FUSEC_F32, 30, 300, 1},
          FC_CUDA_THREAD,
-         0},
+         2},
+        {{FC_RAGGED_ROWS, FC_RAGGED_EMPTY, FC_OP_prod, FUSEC_F32, 3, 100, 1}, FC_CUDA_THREAD, 8},
+        {{FC_RAGGED_STAGES, FC_RAGGED_MIXED, FC_OP_sum, FUSEC_F64, 20, 1300, 1},
+         FC_CUDA_THREAD,
+         16},
         {{FC_RAGGED_ROWS, FC_RAGGED_ONE, FC_OP_max, FUSEC_F16, 9, 1500, 1}, FC_CUDA_LOOP, 32},
         {{FC_RAGGED_STAGES, FC_RAGGED_MIXED, FC_OP_sum, FUSEC_F64, 17, 2500, 1}, FC_CUDA_LOOP, 32},
-        {{FC_RAGGED_ROWS, FC_RAGGED_EMPTY, FC_OP_prod, FUSEC_F32, 3, 100, 1}, FC_CUDA_LOOP, 32},
         {{FC_RAGGED_STAGES, FC_RAGGED_LONG, FC_OP_sum, FUSEC_F32, 1, 9000, 1}, FC_CUDA_LOOP, 1024},
         {{FC_RAGGED_COLUMNS, FC_RAGGED_MIXED, FC_OP_sum, FUSEC_F32, 9, 300, 5}, FC_CUDA_OUTER, 0},
         {{FC_RAGGED_COLUMNS, FC_RAGGED_LONG, FC_OP_max, FUSEC_F32, 3, 210, 33}, FC_CUDA_OUTER, 0},

@@ -8,22 +8,20 @@
  *         the linear order of all points, so that neighbouring threads touch neighbouring points.
  * tile    A block works on a square of two axes: what lies along the other one goes through shared
  *         memory, so that both sides are read and written in whole lines (cuda_tile.c).
- * thread  A thread has a row, lanes of the tree one after the other.
- * rect    A thread has a rectangle of short rows, and loads once what they share.
- * one     A chunk of FC_CHUNK elements is one warp's work: in turn u, lane t takes the elements
- *         u * FC_LANES + 4t .. 4t + 3, so it has four neighbouring lanes of the tree. These join in
- *         the thread and by shuffles, warps through shared memory: always aligned groups of 2^k in
- *         order, which are subtrees. Loads that several phases need stay in registers.
- * loop    The same, but every warp walks over a span of chunks, which meet in a counter that is
- *         spread over its lanes. Spans of a split meet in the workspace.
- * ring    Parts of rows stream through shared memory; each phase has warps of its own.
- * cluster A row lies in the shared memory of a few blocks. Both: cuda_ring.c.
- * outer   Threads along x own neighbouring rows, `vector` of them each, so that every access of a
- *         warp is contiguous; threads along y share them: each takes an aligned power-of-two span
- *         of runs, and what they make of it meets in shared memory.
- * scan    A thread has a row, or a block, whose threads take a run each of a tile.
- * dot     A block makes a tile of results in registers; operands pass through shared memory, some
- *         steps of k ahead (cuda_dot.c). */
+ * thread  A thread has a row, lanes of the tree one after the other; of rows that end by data some
+ * threads. rect    A thread has a rectangle of short rows, and loads once what they share. one A
+ * chunk of FC_CHUNK elements is one warp's work: in turn u, lane t takes the elements u * FC_LANES
+ * + 4t .. 4t + 3, so it has four neighbouring lanes of the tree. These join in the thread and by
+ * shuffles, warps through shared memory: always aligned groups of 2^k in order, which are subtrees.
+ * Loads that several phases need stay in registers. loop    The same, but every warp walks over a
+ * span of chunks, which meet in a counter that is spread over its lanes. Spans of a split meet in
+ * the workspace. ring    Parts of rows stream through shared memory; each phase has warps of its
+ * own. cluster A row lies in the shared memory of a few blocks. Both: cuda_ring.c. outer   Threads
+ * along x own neighbouring rows, `vector` of them each, so that every access of a warp is
+ * contiguous; threads along y share them: each takes an aligned power-of-two span of runs, and what
+ * they make of it meets in shared memory. scan    A thread has a row, or a block, whose threads
+ * take a run each of a tile. dot     A block makes a tile of results in registers; operands pass
+ * through shared memory, some steps of k ahead (cuda_dot.c). */
 #include "codegen/cuda/cuda_ring.h"
 #include "codegen/cuda/cuda_walk.h"
 
@@ -110,19 +108,23 @@ static void kept_buffers(fc_cuda_gen *g, unsigned along, unsigned lanes, unsigne
 /* ---- a row of a thread ----------------------------------------------------------------------- */
 
 static void thread_stage(fc_cuda_gen *g, unsigned s) {
+    const unsigned team =
+        g->cls->cuda.team ? g->cls->cuda.team : 1; /* of a row that ends by data */
     leaf(g, FC_LEAF_ROW, s);
     if (!g->cls->cuda.once) {
         leaf(g, FC_LEAF_CLEAR, s);
         over_elements(g, FC_LOOP_SERIAL, FC_CHUNK, 1);
-        over_elements(g, FC_LOOP_SERIAL, g->cls->vector, 1)->way = FC_LOOP_SPREAD;
+        over_elements(g, FC_LOOP_SERIAL, g->cls->vector * team, 1)->way = FC_LOOP_SPREAD;
         leaf(g, FC_LEAF_START, s);
         over_elements(g, FC_LOOP_SERIAL, FC_LANES, 1);
+        if (team > 1) over_elements(g, FC_LOOP_LANE, g->cls->vector, team);
     } else {
         leaf(g, FC_LEAF_START, s);
     }
     neighbours(g, g->np, g->axes, s);
-    if (!g->cls->cuda.once) close(g, 1);
+    if (!g->cls->cuda.once) close(g, team > 1 ? 2 : 1);
     join(g, s, FC_LOOP_VECTOR);
+    if (team > 1) join(g, s, FC_LOOP_LANE);
     if (!g->cls->cuda.once) {
         leaf(g, FC_LEAF_PUSH, s);
         close(g, 2);
@@ -134,7 +136,8 @@ static void thread_stage(fc_cuda_gen *g, unsigned s) {
 /* Opens the places of a thread's rows: one after the other along all kept axes, or a rectangle of
  * two, where what moves along one of them only is read once for several turns. */
 static unsigned thread_rows(fc_cuda_gen *g, bool again) {
-    const unsigned repeat = g->cls->cuda.repeat, threads = FC_CUDA_THREADS;
+    const unsigned repeat = g->cls->cuda.repeat, team = g->cls->cuda.team;
+    const unsigned threads = (unsigned)FC_CUDA_THREADS / (team ? team : 1);
     const unsigned wide = (unsigned)fc_cuda_repeat_across(g->cls);
     if (!g->cls->cuda.once || g->np != 2) {
         if (!again) open(g, FC_LOOP_GRID, 0, g->np, repeat * threads, 1);
@@ -479,8 +482,9 @@ static void ring(fc_cuda_gen *g) {
 static void run(fc_cuda_gen *g, unsigned phase, bool whole) {
     const bool known = whole && phase != FC_PHASE_ELEMENTS && fc_cuda_any_counts(g->k, phase);
     const int batch = fc_cuda_outer_batch(g->k, g->cls);
+    const int rest = fc_is_ragged(g->k) ? 8 : 4; /* where most runs are not whole */
     over_elements(g, known ? FC_LOOP_UNROLL : FC_LOOP_SERIAL, 1, (uint32_t)fc_run_of(g->k))->batch =
-        (uint8_t)(whole || batch < 4 ? batch : 4);
+        (uint8_t)(whole || batch < rest ? batch : rest);
     neighbours(g, g->np - 1, g->np, phase);
     close(g, 1);
 }

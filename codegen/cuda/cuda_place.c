@@ -234,6 +234,17 @@ static void span_place(fc_cuda_walk *w) {
     fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
 }
 
+enum { FAR = 128 }; /* elements for each thread of a row */
+
+bool fc_cuda_has_far(const fc_cuda_gen *g) {
+    for (size_t v = 0; v < g->code.ins.len; v++) {
+        const fc_instr *i = &g->code.ins.at[v];
+        if (i->level == FC_ROW && fc_is_half((fusec_dtype)i->dtype) && i->op != FC_OP_CONST)
+            return false; /* lanes do not pass them on */
+    }
+    return true;
+}
+
 void fc_cuda_walk_row_limit(fc_cuda_walk *w, unsigned stage) {
     fc_cuda_gen *g = w->in.g;
     fc_cuda_indent(&g->t);
@@ -244,6 +255,10 @@ void fc_cuda_walk_row_limit(fc_cuda_walk *w, unsigned stage) {
                  "const ix limit%u = asked%u < 0 ? 0 : asked%u < (long long)count ? (ix)asked%u : "
                  "count;",
                  stage, stage, stage, stage);
+    if (g->cls->cuda.kind == FC_CUDA_THREAD)
+        fc_cuda_line(&g->t, "const bool far%u = %slimit%u > %d;", stage,
+                     fc_cuda_has_far(g) ? "" : "false && ", stage, (int)g->cls->cuda.team * FAR);
+
     w->limited = stage;
 }
 
@@ -254,7 +269,14 @@ void fc_cuda_walk_row_end(fc_cuda_walk *w) {
     const bool columns = g->cls->cuda.across;
     const unsigned parts = columns ? w->o.down : w->in.warps;
     if (g->cls->cuda.kind == FC_CUDA_THREAD) {
-        fc_cuda_line(t, "const ix count = limit%u;", w->limited);
+        fc_cuda_line(t, "const ix count = far%u ? 0 : limit%u;", w->limited, w->limited);
+        if (!w->members) return;
+        /* lanes of other teams exchange values at the same time */
+        fc_cuda_line(t, "ix most = count;");
+        fc_cuda_line(t, "for (int m = %u; m < 32; m *= 2) {", w->members);
+        fc_cuda_line(t, "const ix other = fc_lane_xor(most, m);");
+        fc_cuda_line(t, "if (other > most) most = other;");
+        fc_cuda_line(t, "}");
         return;
     }
     fc_cuda_line(t, "const ix here = live ? limit%u : 0;", w->limited);

@@ -19,7 +19,8 @@ static void place_of_axis(fc_cuda_gen *g, unsigned axis, const char *place) {
                  extent, axis, extent);
 }
 
-static void thread_row(fc_cuda_gen *g) {
+static void thread_row(fc_cuda_walk *w) {
+    fc_cuda_gen *g = w->in.g;
     const bool once = g->cls->cuda.once;
     const int repeat = g->cls->cuda.repeat;
     char place[96];
@@ -37,8 +38,16 @@ static void thread_row(fc_cuda_gen *g) {
         place_of_axis(g, 1, place);
         fc_cuda_line(&g->t, "const bool live = at0 == i0 && at1 == i1;");
     } else {
-        fc_cuda_line(&g->t, "const ix place = ((ix)blockIdx.x * %d + turn) * %d + (ix)threadIdx.x;",
-                     repeat, FC_CUDA_THREADS);
+        const unsigned team = g->cls->cuda.team;
+        if (team > 1)
+            fc_cuda_line(&g->t, "const ix place = (ix)blockIdx.x * %u + (ix)(threadIdx.x / %u);",
+                         FC_CUDA_THREADS / team, team);
+        else
+            fc_cuda_line(&g->t,
+                         "const ix place = ((ix)blockIdx.x * %d + turn) * %d + (ix)threadIdx.x;",
+                         repeat, FC_CUDA_THREADS);
+        if (team) fc_cuda_line(&g->t, "const int lane = (int)(threadIdx.x %% %u);", team);
+        w->members = team > 1 ? team : 0;
         fc_cuda_line(&g->t, "const bool live = place < rows;");
         fc_cuda_line(&g->t, "const ix row = live ? place : rows - 1;");
         fc_cuda_indices(g, 0, g->np, "row");
@@ -188,7 +197,10 @@ static void rows(fc_cuda_walk *w, const fc_loop *n) {
 }
 
 static void block(fc_cuda_walk *w, const fc_loop *n) {
-    (w->in.g->cls->cuda.rect_rows ? rect_place : thread_row)(w->in.g);
+    if (w->in.g->cls->cuda.rect_rows)
+        rect_place(w->in.g);
+    else
+        thread_row(w);
     if (w->again) kept_results(w->in.g);
     fc_cuda_walk_list(w, n->body);
 }
@@ -197,14 +209,26 @@ static void serial(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_text *t = &w->in.g->t;
     const unsigned step = n->step;
     const bool chunks = step == FC_CHUNK;
-    if (n->way != FC_LOOP_SPREAD && !chunks) fc_cuda_line(t, "#pragma unroll 1");
-    if (n->way == FC_LOOP_SPREAD)
+    const unsigned team = w->members;
+    if (n->way != FC_LOOP_SPREAD && !chunks)
+        fc_cuda_line(t, team == 32 ? "#pragma unroll 4" : "#pragma unroll 1");
+    if (chunks && w->in.g->cls->cuda.team) w->chunks = n;
+    if (n->way == FC_LOOP_SPREAD && team) {
+        fc_cuda_line(t, "for (ix g = c; g < c + %d && g < most; g += %u) {", FC_LANES,
+                     team * w->in.g->cls->vector);
+        fc_cuda_line(t, "const ix l = g + lane * %d;", (int)w->in.g->cls->vector);
+    } else if (chunks && team) {
+        fc_cuda_line(t, "for (ix c = 0; c < most; c += %u) {", step);
+    } else if (n->way == FC_LOOP_SPREAD)
         fc_cuda_line(t, "for (ix l = c; l < c + %d && l < count; l += %u) {", FC_LANES, step);
+    else if (step == FC_LANES && team == 32) /* loads of all of it may be under way */
+        fc_cuda_line(t, "for (int h = 0; h < %u; h += %u) {", FC_CHUNK, step);
     else if (step == FC_LANES)
         fc_cuda_line(t, "for (ix k = l; k < c + %d && k < count; k += %u) {", FC_CHUNK, step);
     else
         fc_cuda_line(t, "for (ix %c = 0; %c < count; %c += %u) {", chunks ? 'c' : 'k',
                      chunks ? 'c' : 'k', chunks ? 'c' : 'k', step);
+    if (step == FC_LANES && team == 32) fc_cuda_line(t, "const ix k = l + h;");
     fc_cuda_walk_list(w, n->body);
     fc_cuda_line(t, "}");
 }
@@ -218,7 +242,67 @@ static void elements(fc_cuda_walk *w) {
     w->closes = 1;
 }
 
-static void finish(const fc_cuda_walk *w, unsigned s) {
+/* ---- rows that end by data ------------------------------------------------------------------- */
+
+static void clear(fc_cuda_gen *g, unsigned s) {
+    FC_EACH_REDUCTION(g, s, "red%u s%u[32];", r, r);
+    fc_cuda_line(&g->t, "unsigned int n = 0;");
+}
+
+/* What a row has once, and its points need. */
+static bool is_of_row(const fc_cuda_gen *g, fc_val v) {
+    const fc_op op = (fc_op)g->code.ins.at[v].op;
+    return g->need[v] && g->done[v] && op != FC_OP_CONST && op != FC_OP_PARAM;
+}
+
+static void take_over(fc_cuda_gen *g, bool pass) {
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (is_of_row(g, v))
+            fc_cuda_line(
+                &g->t, pass ? "const auto z%u = fc_lane_from(v%u, from);" : "const auto v%u = z%u;",
+                (unsigned)v, (unsigned)v);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if (g->used[a] && g->k->accesses.at[a].level == FC_POINT)
+            fc_cuda_line(
+                &g->t, pass ? "const auto y%u = fc_lane_from(b%u, from);" : "const auto b%u = y%u;",
+                (unsigned)a, (unsigned)a);
+}
+
+/* Rows that are much longer than most are done by all lanes of the warp, one after the other. */
+static void far_rows(fc_cuda_walk *w, unsigned s) {
+    fc_cuda_gen *g = w->in.g;
+    const unsigned team = g->cls->cuda.team;
+    fc_cuda_line(&g->t,
+                 "for (unsigned int todo = __ballot_sync(0xffffffffu, far%u && live && lane == 0); "
+                 "todo; todo &= "
+                 "todo - 1) {",
+                 s);
+    fc_cuda_line(&g->t, "int from = 0;");
+    fc_cuda_line(&g->t, "while (!(todo >> from & 1)) from++;");
+    fc_cuda_slice(g, s, FC_POINT);
+    take_over(g, true);
+    fc_cuda_line(&g->t, "const ix far_limit = fc_lane_from(limit%u, from);", s);
+    fc_cuda_line(&g->t, "{");
+    take_over(g, false);
+    fc_cuda_line(&g->t, "const ix count = far_limit, most = far_limit;");
+    fc_cuda_line(&g->t, "const bool mine = (threadIdx.x & 31) / %u == (unsigned int)from / %u;",
+                 team, team);
+    fc_cuda_line(&g->t, "const int lane = (int)(threadIdx.x & 31);");
+    clear(g, s);
+    w->members = 32;
+    serial(w, w->chunks);
+    w->members = team > 1 ? team : 0;
+    for (unsigned r = 0; r < g->k->reductions.len; r++)
+        if (g->k->reductions.at[r].stage == s)
+            fc_cuda_line(&g->t,
+                         "if (mine) f%u = red%u_finish(fc_sum(s%u, n, red%u_start()), (long "
+                         "long)count);",
+                         r, r, r, r);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "}");
+}
+
+static void finish(fc_cuda_walk *w, unsigned s) {
     fc_cuda_gen *g = w->in.g;
     if (g->cls->cuda.once) {
         FC_EACH_REDUCTION(g, s, "f%u = red%u_finish(w%u[0], (long long)count);", r, r, r);
@@ -228,6 +312,7 @@ static void finish(const fc_cuda_walk *w, unsigned s) {
                           r, r, r);
     }
     fc_cuda_line(&g->t, "}");
+    if (g->cls->cuda.team && fc_cuda_has_far(g)) far_rows(w, s);
     if (w->keeps) FC_EACH_REDUCTION(g, s, "g%u[turn] = f%u;", r, r);
 }
 
@@ -252,13 +337,16 @@ bool fc_cuda_thread_node(fc_cuda_walk *w, const fc_loop *n) {
         if (node_at(w, n->next)->kind == FC_LOOP_VECTOR)
             fc_cuda_line(&g->t, "const ix l = 0, k = 0;");
         return false;
-    case FC_LEAF_CLEAR:
-        FC_EACH_REDUCTION(g, n->phase, "red%u s%u[32];", r, r);
-        fc_cuda_line(&g->t, "unsigned int n = 0;");
-        break;
+    case FC_LEAF_CLEAR: clear(g, n->phase); break;
     case FC_LEAF_PUSH:
+        if (w->members == 32 && g->cls->cuda.team == 1)
+            FC_EACH_REDUCTION(g, n->phase, "w%u[0] = fc_lanes(w%u[0], 32);", r, r);
         FC_EACH_REDUCTION(g, n->phase, "fc_put(s%u, w%u[0], n);", r, r);
         fc_cuda_line(&g->t, "n++;");
+        break;
+    case FC_LEAF_JOIN:
+        if (n->over != FC_LOOP_LANE) return false;
+        FC_EACH_REDUCTION(g, n->phase, "w%u[0] = fc_lanes(w%u[0], %u);", r, r, w->members);
         break;
     case FC_LEAF_FOLD: break; /* when it is finished */
     case FC_LEAF_FINISH: finish(w, n->phase); break;

@@ -435,12 +435,13 @@ static fc_cuda_node *own_of(fc_cuda_kind kind) {
 }
 
 void fc_cuda_walk_loops(fc_cuda_gen *g) {
+    const bool thread = g->cls->cuda.kind == FC_CUDA_THREAD;
     fc_cuda_walk w = {.loops = &g->loops,
                       .in = {.g = g, .apart = 1},
                       .group = group_of(g),
                       .limit = g->ring ? "count" : "end",
                       .base = g->cls->cuda.iterations ? "" : "c + ",
-                      .leader = "live",
+                      .leader = thread && g->cls->cuda.team ? "live && lane == 0" : "live",
                       .whole = g->cls->cuda.full,
                       .own = own_of(g->cls->cuda.kind)};
     if (!w.own || g->ring) {

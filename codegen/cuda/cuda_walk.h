@@ -24,17 +24,19 @@ struct fc_cuda_walk {
     fc_cuda_columns o;
     struct fc_dot *dot;         /* of contractions; else NULL */
     struct fc_slide_gen *slide; /* of two maps; else NULL */
-    fc_cuda_group group;  /* of the elements that leaves are about, as loops around them say */
-    const fc_loop *turns; /* the loop whose text is under way, where that is written twice */
-    const char *limit;    /* elements from here on do not exist; NULL: all do */
-    const char *base;     /* what the numbers of elements of a warp begin with */
-    const char *leader;   /* who stores results */
-    unsigned closes;      /* levels that the end of a block closes */
-    bool whole;           /* inside of a range whose elements all exist */
-    bool keeps, again;    /* results of all turns are kept, and then taken from there */
-    bool prefixed;        /* scan: what is before the run is known */
-    unsigned limited;     /* the stage that the row's end is of */
-    fc_cuda_node *own;    /* asked first; NULL: rows of teams, whose nodes are the walk's */
+    fc_cuda_group group;   /* of the elements that leaves are about, as loops around them say */
+    const fc_loop *turns;  /* the loop whose text is under way, where that is written twice */
+    const char *limit;     /* elements from here on do not exist; NULL: all do */
+    const char *base;      /* what the numbers of elements of a warp begin with */
+    const char *leader;    /* who stores results */
+    unsigned closes;       /* levels that the end of a block closes */
+    bool whole;            /* inside of a range whose elements all exist */
+    bool keeps, again;     /* results of all turns are kept, and then taken from there */
+    bool prefixed;         /* scan: what is before the run is known */
+    unsigned members;      /* threads that share a row in the text under way, or 0 */
+    const fc_loop *chunks; /* the loop over a row's chunks, for those that are done once more */
+    unsigned limited;      /* the stage that the row's end is of */
+    fc_cuda_node *own;     /* asked first; NULL: rows of teams, whose nodes are the walk's */
 };
 
 void fc_cuda_walk_list(fc_cuda_walk *w, uint32_t at); /* a node and those behind it */
@@ -48,6 +50,8 @@ void fc_cuda_walk_end(fc_cuda_walk *w);
  * in there. */
 void fc_cuda_walk_row_limit(fc_cuda_walk *w, unsigned stage);
 void fc_cuda_walk_row_end(fc_cuda_walk *w);
+/* Whether a row of a few threads that is much longer than most is done by the whole warp. */
+bool fc_cuda_has_far(const fc_cuda_gen *g);
 void fc_cuda_walk_held(fc_cuda_walk *w); /* declares what phases take over from each other */
 
 /* cuda_chunks.c */

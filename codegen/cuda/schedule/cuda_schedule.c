@@ -269,7 +269,7 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
  * between them: short ones have a thread, others a warp, or several. */
 static void ragged_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                             fc_class *cls, fc_launch *l) {
-    enum { SHORT = 12, LONG = 4096 };
+    enum { SHORT = 96, EACH = 6, LONG = 4096 };
     const bool inner = k->schedule == FC_SCHED_INNER;
     const int64_t width = inner ? 1 : n->extent[n->np - 1], rows = n->rows / (width ? width : 1);
     const int64_t mean = fc_ceil_div(n->count, rows ? rows : 1);
@@ -282,10 +282,12 @@ static void ragged_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
         l->block[1] = (uint32_t)(FC_CUDA_THREADS / x);
         l->grid[0] = (uint64_t)fc_ceil_div(n->rows, x);
     } else if (mean <= SHORT) {
+        const int64_t team = fc_cuda_pow2_up(fc_ceil_div(mean, EACH));
         cls->cuda.kind = FC_CUDA_THREAD;
-        cls->vector = (uint8_t)fc_cuda_unroll(k, 8, 1);
+        cls->cuda.team = (uint16_t)team;
+        cls->vector = 4;
         l->block[0] = FC_CUDA_THREADS;
-        l->grid[0] = (uint64_t)fc_ceil_div(n->rows, FC_CUDA_THREADS);
+        l->grid[0] = (uint64_t)fc_ceil_div(n->rows, FC_CUDA_THREADS / team);
     } else {
         const bool few = n->rows < (int64_t)m->sm_count * 8;
         cls->cuda.kind = FC_CUDA_LOOP;
