@@ -17,7 +17,6 @@
 #include "codegen/llvm/schedule/llvm_schedule.h"
 
 enum {
-    LEAST_LANES = 4,    /* of rows that end by data */
     INNER_SPAN = 65536, /* elements; a power of two of chunks; of short rows down to an eighth */
     SHORT_SPAN = INNER_SPAN / 8,
     NEAR_CACHE = 1 << 20, /* bytes that the caches of one core hold for sure */
@@ -591,8 +590,7 @@ static fusec_status schedule_ragged(const fc_machine *m, const fc_kernel *k, con
     const int64_t columns = inner ? 1 : fc_ll_columns(k, cls), rows = n->rows / width;
     const int64_t mean = fc_ll_at_least_one(fc_ceil_div(n->count, fc_ll_at_least_one(rows)));
     /* lanes without an element take as long */
-    while (inner && !plain && cls->vector > LEAST_LANES && mean + mean / 2 <= cls->vector / 2)
-        cls->vector /= 2;
+    if (inner && !plain && mean < cls->vector) cls->vector /= 2;
     fc_ll_cut(k, l, rows * fc_ceil_div(width, columns), mean * (columns < width ? columns : width));
     return FUSEC_OK;
 }
