@@ -52,17 +52,27 @@ unsigned fc_dot_levels(int64_t count, int64_t chunk) {
     return levels;
 }
 
+/* The greatest element of an operand that is a cast of 8 bits, as a magnitude; 0: it is none. */
+static int64_t most_of(const fc_kernel *k, fc_val value) {
+    const fc_instr *in = &k->code.ins.at[value];
+    if (in->op != FC_OP_CAST) return 0;
+    const uint8_t from = k->code.ins.at[in->a].dtype;
+    return from == FUSEC_I8 ? -INT8_MIN : from == FUSEC_U8 ? UINT8_MAX : 0;
+}
+
+static int64_t most_product(const fc_kernel *k) {
+    const fc_reduction *r = &k->reductions.at[0];
+    return fc_is_float((fusec_dtype)r->dtype) ? 0
+                                              : most_of(k, r->value[0]) * most_of(k, r->value[1]);
+}
+
+bool fc_dot_of_bytes(const fc_kernel *k) {
+    return most_product(k) != 0;
+}
+
 bool fc_dot_has_bytes(const fc_kernel *k, int64_t count) {
-    fc_val value[FC_MAX_COMPONENTS];
-    if (fc_is_float((fusec_dtype)k->reductions.at[0].dtype)) return false;
-    fc_red_values(&k->reductions.at[0], NULL, value);
-    for (int i = 0; i < 2; i++) {
-        const fc_instr *in = &k->code.ins.at[value[i]];
-        if (in->op != FC_OP_CAST) return false;
-        const uint8_t from = k->code.ins.at[in->a].dtype;
-        if (from != FUSEC_I8 && from != FUSEC_U8) return false;
-    }
-    return count <= INT32_MAX / (UINT8_MAX * UINT8_MAX);
+    const int64_t most = most_product(k);
+    return most && count <= INT32_MAX / most;
 }
 
 bool fc_dot_is_low(const fc_kernel *k) {

@@ -24,7 +24,9 @@ bool fc_dot_stands(const fc_nest *n, const uint8_t *uses, uint32_t axis);
 /* Levels that the binary counter of a result needs: chunks before the last one wait there. */
 unsigned fc_dot_levels(int64_t count, int64_t chunk);
 
-/* Whether the elements are casts of 8 bits, of which sums of `count` products fit in 32. */
+/* Whether the elements are casts of 8 bits; and whether sums of `count` products of them fit in 32.
+ */
+bool fc_dot_of_bytes(const fc_kernel *k);
 bool fc_dot_has_bytes(const fc_kernel *k, int64_t count);
 /* Whether nothing but the lower 32 bits of the sums is looked at. */
 bool fc_dot_is_low(const fc_kernel *k);

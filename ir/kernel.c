@@ -301,6 +301,16 @@ static void blank_reduction(fc_reduction *r, fc_op op, unsigned stage, bool excl
     for (unsigned i = 0; i < FC_MAX_COMPONENTS; i++) r->value[i] = FC_NOVAL;
 }
 
+/* The integer that was only widened to be the element of a contraction. */
+static fc_val before_widening(const fc_code *c, fc_val v) {
+    const fc_instr *i = &c->ins.at[v];
+    if (i->op != FC_OP_CAST) return v;
+    const fusec_dtype to = (fusec_dtype)i->dtype, from = fc_val_dtype(c, i->a);
+    const bool holds = fc_dtypes[to].bits > fc_dtypes[from].bits && from != FUSEC_BOOL &&
+                       (fc_is_unsigned(from) || fc_is_signed(to));
+    return fc_is_int(to) && fc_is_int(from) && holds ? i->a : v;
+}
+
 static fc_val add_row(fc_kernel *k, fc_op red, fc_val value, fc_val other, fc_val limit,
                       unsigned stage, bool exclusive) {
     fc_reduction r;
@@ -313,8 +323,11 @@ static fc_val add_row(fc_kernel *k, fc_op red, fc_val value, fc_val other, fc_va
     const fusec_dtype from = fc_val_dtype(&k->code, value);
     if (r.nvalues == 2 && fc_is_half(from) && fc_val_dtype(&k->code, other) == from)
         r.half = (uint8_t)from;
+    else if (r.nvalues == 2 && k->tf32 && r.dtype == FUSEC_F32)
+        r.half = FUSEC_F32;
     for (unsigned i = 0; i < r.nvalues; i++) {
-        r.value[i] = fc_val_cast(&k->code, element[i], (fusec_dtype)r.dtype);
+        const fc_val of = r.nvalues == 2 ? before_widening(&k->code, element[i]) : element[i];
+        r.value[i] = fc_val_cast(&k->code, of, (fusec_dtype)r.dtype);
         if (r.value[i] == FC_NOVAL) return FC_NOVAL;
     }
     return fc_kernel_acc(k, add_reduction(k, &r), 0);
@@ -659,7 +672,8 @@ void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
         for (unsigned v = 0; v < r->nvalues; v++)
             fc_str_printf(out, " %%%u", (unsigned)r->value[v]);
         if (r->limit != FC_NOVAL) fc_str_printf(out, " of %%%u elements", (unsigned)r->limit);
-        if (r->half != FUSEC_BOOL) fc_str_printf(out, " of %s", fc_dtypes[r->half].name);
+        if (r->half != FUSEC_BOOL)
+            fc_str_printf(out, " of %s", r->half == FUSEC_F32 ? "tf32" : fc_dtypes[r->half].name);
         fc_str_add(out, r->exclusive ? " exclusive\n" : "\n");
         if (r->record) print_fold(r->record, out);
     }

@@ -120,8 +120,9 @@ typedef struct fc_reduction {
     uint8_t dtype; /* of a row the dtype accumulated in (fc_acc_dtype), which its elements have */
     uint8_t stage;
     bool exclusive; /* of a scan: FC_OP_ACC is what is there before the element */
-    uint8_t half; /* of a contraction: the 16-bit dtype that both elements were cast from, or bool:
-                     then the order of its sum is the device's (docs/semantics.md) */
+    uint8_t half; /* of a contraction: the 16-bit dtype that both elements were cast from, f32 if
+                     they may be rounded to tf32, or bool; unless it is bool the order of its sum
+                     is the device's (docs/semantics.md) */
     uint8_t nvalues;
     const fc_record *record; /* NULL of a row */
     fc_val limit; /* FC_ROW, i64: elements of the row that are reduced, from the first on, if that
@@ -231,6 +232,7 @@ typedef struct fc_kernel {
     fc_dim
         extent[FC_MAX_AXES]; /* kept axes outermost first, then the reduced ones in logical order */
     uint32_t nstages;        /* 0 for a map */
+    bool tf32; /* elements of contractions in f32 may be rounded; before these are made */
     fc_code code;
     FC_VEC(fc_access) accesses;
     FC_VEC(fc_reduction) reductions; /* ascending by stage */

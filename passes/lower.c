@@ -516,6 +516,7 @@ static void build(fc_lowering *l) {
 
 static void make(fc_lowering *l) {
     fc_kernel_init(l->k, l->g->alloc);
+    l->k->tf32 = l->tf32;
     set_axes(l);
     build(l);
     fc_free(l->alloc, l->slots);
@@ -537,6 +538,7 @@ fusec_status fc_lower(fc_graph *g, const fc_pass_options *o, const fc_fusion *f,
                      .length = FC_NONODE};
     l.alloc = g->alloc;
     l.wide16 = FC_PLANTED(lost_rounding) || (o->mode & FC_MODE_WIDE16) != 0;
+    l.tf32 = (o->mode & FC_MODE_TF32) != 0;
     make(&l);
     if (!l.oom && fc_lower_find_neighbours(&l)) {
         fc_kernel_free(k);

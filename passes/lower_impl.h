@@ -52,7 +52,7 @@ typedef struct fc_lowering {
     FC_VEC(fc_lower_read) reads;
     FC_VEC(uint8_t) neighbours; /* [args] whether some of them are; known when it is made again */
     bool again;
-    bool oom, wide16;
+    bool oom, wide16, tf32;
     fc_node length; /* of the rows that are lowered, which end by data; else FC_NONODE */
 } fc_lowering;
 

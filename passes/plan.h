@@ -71,6 +71,7 @@ enum {
     FC_MODE_NSZ = 32,
     FC_MODE_APPROX = 64,
     FC_MODE_WIDE16 = 128,
+    FC_MODE_TF32 = 1024,
     /* no licences: what becomes of an index outside (passes/ranges.c) */
     FC_MODE_CLAMP = 256,
     FC_MODE_UNCHECKED = 512

@@ -34,7 +34,8 @@ static bool are_allowed(const fc_making *x) {
         if (!x->items[i].w->kernel) return false; /* of those nobody asks for better code */
     return x->meanwhile != FC_MEANWHILE_WAIT && x->c->config.tiers == FC_TIERS_BOTH &&
            !x->d->helper &&
-           !(x->mode & ~(uint32_t)(FC_MODE_WIDE16 | FC_MODE_CLAMP | FC_MODE_UNCHECKED));
+           !(x->mode &
+             ~(uint32_t)(FC_MODE_WIDE16 | FC_MODE_TF32 | FC_MODE_CLAMP | FC_MODE_UNCHECKED));
 }
 
 enum { MOST_UNDONE = 256 }; /* texts in memory that wait for full effort */

@@ -293,6 +293,7 @@ FC_TEST(abi, layouts) {
     NUMBER(FUSEC_MODE_NSZ)
     NUMBER(FUSEC_MODE_APPROX)
     NUMBER(FUSEC_MODE_WIDE16)
+    NUMBER(FUSEC_MODE_TF32)
     NUMBER(FUSEC_NO_DTYPE)
     for (int t = 0; t < FC_DTYPE_COUNT; t++)
         fc_str_printf(&text, "dtype %d %s\n", t, fusec_dtype_name((fusec_dtype)t));

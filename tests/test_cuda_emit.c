@@ -423,6 +423,86 @@ FC_TEST(cuda_emit, products_of_16_bits_are_for_tensor_cores) {
     plan_close(&p);
 }
 
+/* Likewise f32 under its licence, in tiles of their own. */
+FC_TEST(cuda_emit, licensed_products_of_f32_are_for_tensor_cores) {
+    static const struct {
+        int64_t size[FC_SAMPLE_SIZES];
+        fc_cuda_tile_size tile;
+        unsigned left, right;
+    } want[] = {{{1, 512, 512}, FC_CUDA_WORDS_FLAT, FC_CUDA_BY_K, FC_CUDA_BY_PLACE},
+                {{100, 100, 512}, FC_CUDA_WORDS_SMALL, FC_CUDA_BY_K, FC_CUDA_BY_PLACE},
+                {{1024, 1024, 514}, FC_CUDA_WORDS_SMALL, FC_CUDA_BY_ONE, FC_CUDA_BY_PLACE},
+                {{4096, 4096, 4096}, FC_CUDA_WORDS_WIDE, FC_CUDA_BY_K, FC_CUDA_BY_PLACE}};
+    fc_machine old = fc_cuda_big;
+    plan p;
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        if (plan_on(&p, &fc_cuda_h200, fc_sample_find("product_words")->build, want[i].size)) {
+            FC_EXPECT_EQ_I64(p.cls.cuda.dot_tile, want[i].tile);
+            FC_EXPECT_EQ_I64(p.cls.cuda.dot_left, want[i].left);
+            FC_EXPECT_EQ_I64(p.cls.cuda.dot_right, want[i].right);
+        }
+        plan_close(&p);
+    }
+    if (plan_on(&p, &fc_cuda_h200, fc_sample_find("product_words_made")->build, want[1].size)) {
+        FC_EXPECT_EQ_I64(p.cls.cuda.dot_left, FC_CUDA_MADE_BY_K);
+        FC_EXPECT_EQ_I64(p.cls.cuda.dot_right, FC_CUDA_MADE_BY_K);
+    }
+    plan_close(&p);
+    if (plan_on(&p, &fc_cuda_small, fc_sample_find("product_words")->build, want[3].size))
+        FC_EXPECT_EQ_I64(p.cls.cuda.dot_tile, FC_CUDA_WORDS_LARGE); /* room for no wide one */
+    plan_close(&p);
+    old.sm_major = 7;
+    if (plan_on(&p, &old, fc_sample_find("product_words")->build, want[3].size))
+        FC_EXPECT_EQ_I64(p.cls.cuda.dot_tile, FC_CUDA_FMA_LARGE);
+    plan_close(&p);
+}
+
+/* f64, where the bits are those of chains: of more than 16 rows and columns, on sm_90. */
+FC_TEST(cuda_emit, products_of_f64_are_for_tensor_cores_that_make_chains) {
+    static const struct {
+        int64_t size[FC_SAMPLE_SIZES];
+        fc_cuda_tile_size tile;
+        bool later;
+    } want[] = {{{4096, 4096, 4096}, FC_CUDA_DOUBLES_LARGE, false},
+                {{100, 100, 512}, FC_CUDA_DOUBLES_SMALL, false},
+                {{16, 4096, 512}, FC_CUDA_FMA_SMALL, false},
+                {{4096, 4096, 4096}, FC_CUDA_FMA_SMALL, true}};
+    plan p;
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        fc_machine m = fc_cuda_h200;
+        m.later = want[i].later;
+        if (plan_on(&p, &m, fc_sample_find("product_doubles")->build, want[i].size))
+            FC_EXPECT_EQ_I64(p.cls.cuda.dot_tile, want[i].tile);
+        plan_close(&p);
+    }
+}
+
+/* And integers of 8 bits, where 32 bits hold the sums; so do those of i8 for more of k. */
+FC_TEST(cuda_emit, products_of_8_bits_are_for_tensor_cores) {
+    static const struct {
+        const char *sample;
+        int64_t size[FC_SAMPLE_SIZES];
+        fc_cuda_tile_size tile;
+    } want[] = {{"product_bytes_lines", {8, 512, 512}, FC_CUDA_BYTES_FLAT},
+                {"product_bytes_lines", {100, 100, 512}, FC_CUDA_BYTES_GROUP_NARROW},
+                {"product_bytes_lines", {2048, 2048, 64}, FC_CUDA_BYTES_GROUP_SMALL},
+                {"product_bytes_lines", {4096, 4096, 4096}, FC_CUDA_BYTES_GROUP_LARGE},
+                {"product_bytes_lines", {4096, 4096, 4088}, FC_CUDA_BYTES_LARGE},
+                {"product_bytes_across", {4096, 4096, 4096}, FC_CUDA_BYTES_LARGE},
+                {"product_bytes_lines", {100, 100, 65793}, FC_CUDA_BYTES_SMALL},
+                {"product_bytes_lines", {100, 100, 65794}, FC_CUDA_FMA_SMALL},
+                {"product_bytes_made", {100, 100, 131071}, FC_CUDA_BYTES_SMALL},
+                {"product_bytes_across", {100, 100, 1 << 20}, FC_CUDA_BYTES_SMALL}};
+    plan p;
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        if (plan_on(&p, &fc_cuda_h200, fc_sample_find(want[i].sample)->build, want[i].size)) {
+            FC_EXPECT_EQ_I64(p.cls.cuda.kind, FC_CUDA_DOT);
+            FC_EXPECT_EQ_I64(p.cls.cuda.dot_tile, want[i].tile);
+        }
+        plan_close(&p);
+    }
+}
+
 /* Operands that are computed of arrays which lie along a line, or stand along it: eight elements at
  * a time, where there is room. */
 FC_TEST(cuda_emit, operands_are_made_of_what_lies_side_by_side) {

@@ -116,15 +116,19 @@ static void add_products(jobs *js, const fc_sample *s) {
         {136, 144, 328}, {16, 72, 2064},  {24, 8, 4168},    {40, 16, 20000},
         {256, 128, 72},  {120, 56, 4232}, {1, 40, 256},     {16, 64, 0},
         {3, 40, 8336},   {24, 40, 2056},  {136, 144, 1032}, /* and for chains: */
-        {9, 300, 1281},  {300, 5, 2049},  {20, 24, 9999}};
-    const bool halves = strstr(s->name, "halves"), made = strstr(s->name, "made");
+        {9, 300, 1281},  {300, 5, 2049},  {20, 24, 9999},   /* and for elements of 1 and 4 bytes: */
+        {132, 512, 324}, {144, 272, 4112}};
+    enum { HALVES = 4, CHAINS = 15, BYTES = 18 };
+    const bool bytes = fc_sample_rounds(s) || strstr(s->name, "bytes_"),
+               halves = strstr(s->name, "halves") || bytes, made = strstr(s->name, "made"),
+               f64 = strstr(s->name, "batch") || strstr(s->name, "doubles");
     const fc_machine *const machines[] = {made ? &fc_cuda_narrow : &fc_cuda_small,
-                                          halves ? &fc_cuda_h200 : &fc_cuda_big,
+                                          halves || f64 ? &fc_cuda_h200 : &fc_cuda_big,
                                           &fc_cuda_clustered};
     if (strncmp(s->name, "product", 7) != 0) return;
     for (size_t i = 0; i < FC_COUNT(sizes); i++) {
-        if (halves ? i >= 15 : i >= 4 && i < 15) continue;
-        for (int m = 0; m < (halves ? 3 : 2); m++) {
+        if (i >= BYTES ? !bytes : halves ? i >= CHAINS : i >= HALVES && i < CHAINS) continue;
+        for (int m = 0; m < (halves || f64 ? 3 : 2); m++) {
             job j = {s, sizes[i], machines[m], 64, i == 3, 0};
             add_job(js, &j);
         }

@@ -45,6 +45,12 @@ static const golden_case cases[] = {
     {"wide16", /* shorter functions for x, not for y */
      "tanh(x) / exp(x), tanh(y) / exp(y)",
      {{"x", FUSEC_BF16, 1, {4096}}, {"y", FUSEC_F32, 1, {4096}}}},
+    {"tf32", /* the first product alone is of f32 */
+     "x @ y, h @ g",
+     {{"x", FUSEC_F32, 2, {512, 512}},
+      {"y", FUSEC_F32, 2, {512, 512}},
+      {"h", FUSEC_BF16, 2, {512, 512}},
+      {"g", FUSEC_BF16, 2, {512, 512}}}},
     {"best", "argmax(x, axis=1)", {{"x", FUSEC_F32, 2, {512, 1000}}}},
     {"integers",
      "(a // b) % 7 + (a << b)",
@@ -234,8 +240,9 @@ static void golden_text(const golden_case *c, fc_context *ctx, fc_device *d, con
     }
     fc_str_init(&dump, &fc_libc_alloc);
     fc_str_init(&text, &fc_libc_alloc);
-    uint32_t mode =
-        strcmp(c->name, "wide16") ? 0 : FC_MODE_WIDE16; /* a case named after its mode */
+    const uint32_t mode = !strcmp(c->name, "wide16") ? FC_MODE_WIDE16
+                          : !strcmp(c->name, "tf32") ? FC_MODE_TF32
+                                                     : 0; /* a case named after its mode */
     fc_program_options o = {.device = d, .mode = mode, .dump = &dump};
     FC_EXPECT_OK(fc_program_new(ctx, &g, &o, &p, &e), &e);
     if (p) {

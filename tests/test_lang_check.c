@@ -11,6 +11,7 @@
 #include "tests/support/lang_files.h"
 #include "tests/support/langbox.h"
 
+#include <fusec/fusec.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -397,6 +398,24 @@ static langbox run_p(const char *command) {
     const langbox_file files[] = {{"p.fuse", p_fuse}};
     const langbox_input inputs[] = {{"x", "a.npy", "f16[5]"}, {"x", "b.npy", "f64[1]"}};
     return langbox_command(command, files, 1, inputs, FC_COUNT(inputs));
+}
+
+/* Each licence by its name; @fast alone has not those that change a dtype's digits. */
+FC_TEST(lang_check, a_list_has_the_licences_it_names) {
+    static const struct {
+        const char *text;
+        unsigned mode;
+    } want[] = {
+        {"@fast\nexport def f(x: f32[n]) = x\n", FUSEC_MODE_FAST},
+        {"@fast(tf32)\nexport def f(x: f32[n]) = x\n", FUSEC_MODE_TF32},
+        {"@fast(nsz, tf32)\nexport def f(x: f32[n]) = x\n", FUSEC_MODE_NSZ | FUSEC_MODE_TF32}};
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        const langbox_file files[] = {{"m.fuse", want[i].text}};
+        langbox b = langbox_command("fusec check m.fuse:f", files, 1, NULL, 0);
+        FC_EXPECT_STATUS(b.status, FUSEC_OK, NULL);
+        FC_EXPECT_EQ_U64(b.mode, want[i].mode);
+        langbox_free(&b);
+    }
 }
 
 /* A licence need not be used: the program's mode is that of what is compiled. */

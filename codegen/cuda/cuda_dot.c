@@ -71,7 +71,7 @@ static void end_serial(const fc_dot *d, const fc_loop *n) {
     if (d->tile->piped && n->step == fc_cuda_tile_chunk(d->tile)) {
         fc_flat_end_chunks(d);
     } else if (d->tile->tensor) {
-        if (n->step != FC_CUDA_DEEP) fc_cuda_line(&d->g->t, "}");
+        if (n->step != fc_cuda_tile_deep(d->tile)) fc_cuda_line(&d->g->t, "}");
     } else if (n->step == fc_cuda_tile_chunk(d->tile)) {
         fc_chain_end(d);
     }
@@ -135,7 +135,8 @@ static void functions(const fc_dot *d) {
 /* Stages of operands, or results of a pass. */
 static void shared(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
-    const unsigned bytes = fc_dtypes[d->t].bytes, each = d->tile->tensor ? 2 : bytes,
+    const unsigned bytes = fc_dtypes[d->t].bytes,
+                   each = d->tile->tensor ? fc_cuda_tile_bytes(d->tile) : bytes,
                    behind = d->tile->piped ? fc_flat_behind(d) : 0,
                    held = (d->g->cls->cuda.dot_stages * d->stage + behind) * each,
                    turned = fc_dot_of_pass(d) * bytes;
@@ -249,13 +250,17 @@ fc_dot fc_dot_of(fc_cuda_gen *g) {
                 .x = {operand_of(g, false), operand_of(g, true)},
                 .t = g->cls->cuda.dot_narrow ? FUSEC_I32 : (fusec_dtype)r->dtype,
                 .half = (fusec_dtype)r->half};
+    if (d.tile->tensor && d.tile->bytes == 1) d.half = FUSEC_I8;
+    if (d.tile->tensor && d.tile->bytes == 8) d.half = FUSEC_F64;
     d.x[1].from = fc_cuda_tile_room(d.tile, d.x[0].side, d.x[0].along);
     d.stage = d.x[1].from + fc_cuda_tile_room(d.tile, d.x[1].side, d.x[1].along);
     for (int s = 0; s < 2 && !d.tile->piped; s++) {
         d.x[s].raw = d.stage;
         if (fc_cuda_is_made(d.x[s].reads)) d.stage += fc_made_room(&d, &d.x[s]);
     }
-    d.type = d.tile->tensor ? "unsigned short" : fc_cuda_type(d.t);
+    d.type = !d.tile->tensor || d.tile->bytes >= 4 ? fc_cuda_type(d.t)
+             : d.tile->bytes == 1                  ? "unsigned char"
+                                                   : "unsigned short";
     return d;
 }
 

@@ -183,32 +183,52 @@ void fc_dot_window_there(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_operand(t, i->b);
 }
 
-/* ---- values of 16 bits ---------------------------------------------------------------------- */
+/* ---- values that tensor cores take ----------------------------------------------------------- */
 
-/* The 16-bit value behind an operand, if the cast is not folded. */
+/* Of integers each operand is signed or not. */
+const char *fc_dot_feed(const fc_dot *d) {
+    static const char *const bytes[] = {"u8_u8", "u8_s8", "s8_u8", "s8_s8"};
+    unsigned kind = 0;
+    if (d->half == FUSEC_F64) return "f64";
+    if (d->half != FUSEC_I8)
+        return d->half == FUSEC_F32 ? "tf32" : d->half == FUSEC_F16 ? "f16" : "bf16";
+    for (int s = 0; s < 2; s++)
+        if (d->g->code.ins.at[fc_mma_narrow_of(d, d->x[s].value)].dtype == FUSEC_I8)
+            kind |= s ? 1 : 2;
+    return bytes[kind];
+}
+
+/* The value behind an operand that tensor cores take, if the cast is not folded. */
 fc_val fc_mma_narrow_of(const fc_dot *d, fc_val v) {
     const fc_instr *i = &d->g->code.ins.at[v];
-    return i->op == FC_OP_CVT && d->g->code.ins.at[i->a].dtype == d->half ? i->a : v;
+    if (i->op != FC_OP_CVT && i->op != FC_OP_CAST) return v;
+    const uint8_t from = d->g->code.ins.at[i->a].dtype;
+    return from == d->half || (d->half == FUSEC_I8 && from == FUSEC_U8) ? i->a : v;
 }
 
 void fc_mma_put_bits(const fc_dot *d, fc_val v) {
     fc_cuda_text *t = &d->g->t;
     const fc_val narrow = fc_mma_narrow_of(d, v);
+    if (d->half == FUSEC_F32 || d->half == FUSEC_F64) {
+        fc_cuda_operand(t, v);
+        return;
+    }
+    if (d->half == FUSEC_I8) fc_str_add(t->out, "(unsigned char)");
     if (narrow != v) {
         fc_cuda_to_storage(t, narrow);
         return;
     }
-    fc_str_printf(t->out, "fc_%s_bits(", d->half == FUSEC_F16 ? "f16" : "bf16");
+    fc_str_printf(t->out, "fc_%s_bits(", fc_dot_feed(d));
     fc_cuda_operand(t, v);
     fc_str_char(t->out, ')');
 }
 
-/* ---- groups of eight ------------------------------------------------------------------------ */
+/* ---- groups of 16 bytes --------------------------------------------------------------------- */
 
-/* Groups of eight that lie side by side along a line, and how many lines a turn of all threads is
+/* Groups that lie side by side along a line, and how many lines a turn of all threads is
  * below the one before. */
 unsigned fc_dot_groups_of_line(const fc_dot *d, const fc_dot_side *x) {
-    return (x->by_k ? d->tile->depth : x->side) / FC_CUDA_EIGHT;
+    return (x->by_k ? d->tile->depth : x->side) / fc_cuda_tile_group(d->tile);
 }
 /* Those that make operands are warps without products, if a tile has such. */
 unsigned fc_dot_workers(const fc_dot *d, const fc_dot_side *x) {

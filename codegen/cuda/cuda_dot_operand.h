@@ -24,9 +24,10 @@ typedef struct fc_dot {
     fc_cuda_gen *g;
     const fc_cuda_tile *tile;
     fc_dot_side x[2];
-    unsigned stage; /* elements of a stage of both operands */
-    fusec_dtype t;  /* of accumulators */
-    fusec_dtype half;
+    unsigned stage;   /* elements of a stage of both operands */
+    fusec_dtype t;    /* of accumulators */
+    fusec_dtype half; /* what tensor cores take: f16, bf16, f32 as tf32, i8 for any of 8 bits,
+                         f64 */
     const char *type; /* of elements in shared memory */
 } fc_dot;
 
@@ -70,8 +71,10 @@ void fc_dot_slice(fc_cuda_gen *g, fc_val root);
 void fc_dot_find_window(const fc_dot *d, const fc_dot_side *x);
 void fc_dot_window_at(const fc_dot *d, const fc_dot_side *x);
 void fc_dot_window_there(const fc_dot *d, const fc_dot_side *x);
-/* The value that is stored of an operand, and its bits; groups of eight along a line, threads that
- * take them, lines from one turn of all threads to the next, lines of a step. */
+/* What tensor cores take, as functions of the prelude call it. */
+const char *fc_dot_feed(const fc_dot *d);
+/* The value that is stored of an operand, and its bits; groups of 16 bytes along a line, threads
+ * that take them, lines from one turn of all threads to the next, lines of a step. */
 fc_val fc_mma_narrow_of(const fc_dot *d, fc_val v);
 void fc_mma_put_bits(const fc_dot *d, fc_val v);
 unsigned fc_dot_groups_of_line(const fc_dot *d, const fc_dot_side *x);

@@ -107,8 +107,8 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
 
 /* ---- contractions --------------------------------------------------------------------------- */
 
-/* tensor cores, groups, piped; down, across, high, wide, depth, stages, blocks, lines, cost, warps
- */
+/* tensor cores, groups, piped; down, across, high, wide, depth, stages, blocks, lines, cost, warps;
+ * bytes */
 const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES] = {
     [FC_CUDA_TILE_LARGE] = {true, false, false, 2, 4, 4, 4, 32, 4, 2, 0, 32, 8},
     [FC_CUDA_TILE_SMALL] = {true, false, false, 2, 4, 2, 2, 64, 3, 3, 0, 40, 8},
@@ -132,7 +132,26 @@ const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES] = {
     [FC_CUDA_PIPE_GROUPS] = {true, true, true, 8, 1, 1, 4, 64, 11, 1, 0, 0, 12},
     [FC_CUDA_PIPE_GROUPS_WIDE] = {true, true, true, 8, 1, 1, 8, 64, 9, 1, 0, 0, 12},
     [FC_CUDA_PIPE_GROUPS_WIDEST] = {true, true, true, 8, 1, 1, 16, 64, 7, 1, 0, 0, 12},
+    [FC_CUDA_WORDS_WIDE] = {true, false, false, 2, 4, 4, 8, 32, 4, 1, 0, 28, 8, 4},
+    [FC_CUDA_WORDS_LARGE] = {true, false, false, 2, 4, 4, 4, 16, 4, 2, 0, 32, 8, 4},
+    [FC_CUDA_WORDS_SMALL] = {true, false, false, 2, 4, 2, 2, 32, 3, 3, 0, 40, 8, 4},
+    [FC_CUDA_DOUBLES_LARGE] = {true, false, false, 2, 4, 4, 4, 16, 4, 1, 0, 28, 8, 8},
+    [FC_CUDA_DOUBLES_SMALL] = {true, false, false, 2, 4, 2, 2, 16, 4, 2, 0, 36, 8, 8},
+    [FC_CUDA_BYTES_GROUP_LARGE] = {true, true, false, 8, 1, 1, 32, 128, 4, 1, 0, 4, 8, 1},
+    [FC_CUDA_BYTES_GROUP_SMALL] = {true, true, false, 8, 1, 1, 16, 128, 3, 2, 0, 5, 8, 1},
+    [FC_CUDA_BYTES_GROUP_NARROW] = {true, true, false, 8, 1, 1, 8, 128, 4, 2, 0, 6, 8, 1},
+    [FC_CUDA_BYTES_LARGE] = {true, false, false, 2, 4, 4, 4, 128, 3, 2, 0, 8, 8, 1},
+    [FC_CUDA_BYTES_SMALL] = {true, false, false, 2, 4, 2, 2, 128, 3, 3, 0, 10, 8, 1},
+    [FC_CUDA_BYTES_FLAT] = {true, false, false, 1, 4, 1, 2, 128, 8, 2, 0, 0, 8, 1},
+    [FC_CUDA_WORDS_FLAT] = {true, false, false, 1, 4, 1, 1, 64, 8, 2, 0, 0, 8, 4},
 };
+
+uint32_t fc_cuda_bare_of(const fc_cuda_tile *t, const fc_code *c, fc_val operand) {
+    const fc_instr *i = &c->ins.at[operand];
+    if (!t->bytes) return fc_cuda_bare(c, operand);
+    if (t->bytes == 1) i = &c->ins.at[i->a]; /* of a cast */
+    return i->op == FC_OP_LOAD ? (uint32_t)i->imm : UINT32_MAX;
+}
 
 uint32_t fc_cuda_bare(const fc_code *c, fc_val operand) {
     const fc_instr *i = &c->ins.at[operand];

@@ -75,12 +75,15 @@ static inline unsigned fc_cuda_block(const fc_class *cls) {
  * of k of a step, and how many steps are in shared memory if it has room; blocks of an SM; and what
  * a product costs next to those of other tiles. `group`: four warps multiply together, by
  * instructions that go on by themselves (wgmma, sm_90). `piped`: warps without results fetch, and
- * nobody waits for a whole block (cuda_flat.c, sm_90). */
+ * nobody waits for a whole block (cuda_flat.c, sm_90). `bytes`: of elements on
+ * tensor cores, if not two: f32 of which they look at the first bits (tf32), 8-bit integers, f64.
+ */
 typedef struct fc_cuda_tile {
     bool tensor, group, piped;
     uint8_t down, across, high, wide;
     uint16_t depth;
     uint8_t stages, blocks, lines, cost, warps;
+    uint8_t bytes;
 } fc_cuda_tile;
 typedef enum fc_cuda_tile_size {
     FC_CUDA_TILE_LARGE,
@@ -105,10 +108,33 @@ typedef enum fc_cuda_tile_size {
     FC_CUDA_PIPE_GROUPS,
     FC_CUDA_PIPE_GROUPS_WIDE,
     FC_CUDA_PIPE_GROUPS_WIDEST,
+    FC_CUDA_WORDS_WIDE,
+    FC_CUDA_WORDS_LARGE,
+    FC_CUDA_WORDS_SMALL,
+    FC_CUDA_WORDS_FLAT,
+    FC_CUDA_DOUBLES_LARGE,
+    FC_CUDA_DOUBLES_SMALL,
+    FC_CUDA_BYTES_LARGE,
+    FC_CUDA_BYTES_SMALL,
+    FC_CUDA_BYTES_FLAT,
+    FC_CUDA_BYTES_GROUP_LARGE,
+    FC_CUDA_BYTES_GROUP_SMALL,
+    FC_CUDA_BYTES_GROUP_NARROW,
     FC_CUDA_TILES
 } fc_cuda_tile_size;
 extern const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES];
-enum { FC_CUDA_DEEP = 16 }; /* elements of k that tensor cores take at once */
+/* Of an element that tensor cores take; elements of k that they take at once, of 16 bits and of
+ * any; neighbours that are one access of shared memory. */
+static inline unsigned fc_cuda_tile_bytes(const fc_cuda_tile *t) {
+    return t->bytes ? t->bytes : 2;
+}
+enum { FC_CUDA_DEEP = 16 };
+static inline unsigned fc_cuda_tile_deep(const fc_cuda_tile *t) {
+    return 32 / fc_cuda_tile_bytes(t);
+}
+static inline unsigned fc_cuda_tile_group(const fc_cuda_tile *t) {
+    return 16 / fc_cuda_tile_bytes(t);
+}
 static inline const fc_cuda_tile *fc_cuda_tile_of(const fc_class *cls) {
     return &fc_cuda_tiles[cls->cuda.dot_tile];
 }
@@ -153,7 +179,7 @@ static inline unsigned fc_cuda_tile_results(const fc_cuda_tile *t) {
     return fc_cuda_tile_rows(t) * fc_cuda_tile_columns(t);
 }
 static inline unsigned fc_cuda_tile_chunk(const fc_cuda_tile *t) { /* of the tree of nest.h */
-    return t->tensor ? FC_DOT_CHUNK16 : FC_DOT_CHUNK;
+    return t->tensor && t->bytes != 8 ? FC_DOT_CHUNK16 : FC_DOT_CHUNK;
 }
 /* How an operand is read: by single elements, computed by the kernel's own code; where it is a bare
  * array, by 16 bytes of neighbours along k or along the rows (columns) of the tile; where it is
@@ -215,16 +241,17 @@ static inline unsigned fc_cuda_tile_ahead(const fc_class *cls) {
     return cls->cuda.dot_stages - (t->group ? 2u : 1u);
 }
 /* Elements of a line of an operand of `side` rows (columns) in shared memory, and of all of it, of
- * lines along k or across it. Lines side by side meet all banks once; those of a group have 128
- * bytes, whose sixteens change places from line to line. */
-enum { FC_CUDA_GROUP_LINE = 64 };
+ * lines along k or across it. Lines side by side meet all banks once, of words across k four of
+ * them; those of a group have 128 bytes, whose sixteens change places from line to line. */
 static inline unsigned fc_cuda_tile_line(const fc_cuda_tile *t, unsigned side, bool by_k) {
-    if (t->group) return FC_CUDA_GROUP_LINE;
-    return (t->tensor ? 8u : 4u) + (by_k ? t->depth : side);
+    if (t->group) return 8 * fc_cuda_tile_group(t);
+    const unsigned bytes = t->tensor ? fc_cuda_tile_bytes(t) : 4;
+    return (by_k ? t->depth : side) + (t->bytes == 8 || (t->bytes == 4 && !by_k) ? 32 : 16) / bytes;
 }
 static inline unsigned fc_cuda_tile_room(const fc_cuda_tile *t, unsigned side, bool by_k) {
-    if (t->group) return (by_k || side > FC_CUDA_GROUP_LINE ? side : FC_CUDA_GROUP_LINE) * t->depth;
-    return fc_cuda_tile_line(t, side, by_k) * (by_k ? side : t->depth);
+    const unsigned line = fc_cuda_tile_line(t, side, by_k);
+    if (t->group) return (by_k || side > line ? side : line) * t->depth;
+    return line * (by_k ? side : t->depth);
 }
 /* Elements of a line of results in shared memory: pieces of tensor cores meet each bank once. */
 static inline unsigned fc_cuda_tile_turned(const fc_cuda_tile *t) {
@@ -233,8 +260,10 @@ static inline unsigned fc_cuda_tile_turned(const fc_cuda_tile *t) {
 static inline unsigned fc_cuda_tile_places(const fc_cuda_tile *t) {
     return fc_cuda_tile_rows(t) * fc_cuda_tile_turned(t);
 }
-/* The array that an operand is, without any work on it, or UINT32_MAX. */
+/* The array that an operand on tensor cores is, without any work on it, or UINT32_MAX: of 16 bits,
+ * or of a tile. */
 uint32_t fc_cuda_bare(const fc_code *c, fc_val operand);
+uint32_t fc_cuda_bare_of(const fc_cuda_tile *t, const fc_code *c, fc_val operand);
 
 /* ---- small facts ----------------------------------------------------------------------------- */
 

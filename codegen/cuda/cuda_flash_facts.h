@@ -24,7 +24,7 @@ enum fc_flash_masks {
 
 enum {
     FC_FLASH_SIDE = 128,    /* rows of a block; columns of the first product at a time */
-    FC_FLASH_BLOCK = 64,    /* elements of a line in shared memory (FC_CUDA_GROUP_LINE) */
+    FC_FLASH_BLOCK = 64,    /* elements of a line in shared memory of groups */
     FC_FLASH_MOST_DEEP = 8, /* sixteens of k of the first product, */
     FC_FLASH_MOST_WIDE = 2, /* and 64s of columns of the second, for which a block has room */
     FC_FLASH_ROOM = FC_FLASH_SIDE * FC_FLASH_BLOCK /* elements of 128 lines */

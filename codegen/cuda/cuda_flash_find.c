@@ -47,7 +47,7 @@ static bool reads_once(const fc_kernel *k, uint32_t buffer, uint32_t *access) {
 
 static bool is_product(const fc_kernel *k) {
     return k->schedule == FC_SCHED_DOT && k->nr == 1 && k->reductions.len == 1 &&
-           k->reductions.at[0].half != FUSEC_BOOL;
+           fc_is_half((fusec_dtype)k->reductions.at[0].half);
 }
 
 /* Rows whose reductions a thread can do with a part of them: those that come in the order of the

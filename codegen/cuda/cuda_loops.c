@@ -641,7 +641,7 @@ static void pieces(fc_cuda_gen *g, const fc_cuda_tile *t) {
     if (t->tensor) {
         side(g, FC_LOOP_WARP, false, rows * t->high, t->down);
         side(g, FC_LOOP_WARP, true, columns * t->wide, t->across);
-        over_elements(g, FC_LOOP_SERIAL, FC_CUDA_DEEP, 1);
+        over_elements(g, FC_LOOP_SERIAL, fc_cuda_tile_deep(t), 1);
         side(g, FC_LOOP_UNROLL, false, rows, t->high);
         side(g, FC_LOOP_UNROLL, true, columns, t->wide);
         leaf(g, FC_LEAF_LANES, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_mma_made.c - operands of tensor cores that are computed, eight neighbours at a time.
+/* cuda_mma_made.c - operands of tensor cores that are computed, 16 bytes of neighbours at
+ * a time.
  *
  * In: an operand all of whose arrays lie along one axis, of k or of its rows (columns), or stand
  * along it: casts, scales by row or column, dequantisation. Out: text. What moves comes as it is to
@@ -29,17 +30,22 @@ static unsigned turns_of(const fc_dot *d, const fc_dot_side *x) {
     return lines < down ? 1 : lines / down;
 }
 
-/* Elements of 16 bits that the arrays before `a` take of a stage. */
+/* Elements of a stage that the arrays before `a` take. */
 static unsigned raw_before(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
     unsigned bytes = 0;
     for (uint32_t b = 0; b < a; b++)
         if (fc_made_comes(d, x, b)) bytes += fc_cuda_bytes(d->g->k, b);
-    return bytes * x->side * d->tile->depth / 2;
+    return bytes * x->side * d->tile->depth / fc_cuda_tile_bytes(d->tile);
 }
 
 unsigned fc_made_room(const fc_dot *d, const fc_dot_side *x) {
     fc_made_slice(d, x, x->value);
     return raw_before(d, x, (uint32_t)d->g->k->accesses.len);
+}
+
+/* That a group needs of an array which comes. */
+static unsigned group_bytes(const fc_dot *d, uint32_t a) {
+    return fc_cuda_tile_group(d->tile) * fc_cuda_bytes(d->g->k, a);
 }
 
 static const char *storage(const fc_dot *d, uint32_t a) {
@@ -100,7 +106,7 @@ static void group_at(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
 static void raw_at(const fc_dot *d, const fc_dot_side *x, uint32_t a) {
     fc_str_printf(d->g->t.out, "(stage + %u + (u * %u + thread %% %u) * %u)",
                   x->raw + raw_before(d, x, a), fc_dot_workers(d, x), fc_dot_workers(d, x),
-                  FC_CUDA_EIGHT / 2 * fc_cuda_bytes(d->g->k, a));
+                  group_bytes(d, a) / fc_cuda_tile_bytes(d->tile));
 }
 
 /* To the next step: of arrays that come, or of those that stand. */
@@ -120,12 +126,15 @@ void fc_made_ask(const fc_dot *d, const fc_dot_side *x) {
     fc_made_slice(d, x, x->value);
     begin_groups(d, x, "todo");
     for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
-        const unsigned bytes = FC_CUDA_EIGHT * fc_cuda_bytes(d->g->k, a);
+        const unsigned bytes = group_bytes(d, a);
         for (unsigned at = 0; fc_made_comes(d, x, a) && at < bytes; at += 16) {
             fc_cuda_indent(t);
-            fc_str_printf(t->out, "fc_bring%s(", bytes < 16 ? "_some<8>" : "");
+            if (bytes < 16)
+                fc_str_printf(t->out, "fc_bring_some<%u>(", bytes);
+            else
+                fc_str_add(t->out, "fc_bring(");
             raw_at(d, x, a);
-            fc_str_printf(t->out, " + %u, ", at / 2);
+            fc_str_printf(t->out, " + %u, ", at / fc_cuda_tile_bytes(d->tile));
             group_at(d, x, a);
             fc_str_printf(t->out, " + %u, there);\n", at / fc_cuda_bytes(d->g->k, a));
         }
@@ -138,17 +147,17 @@ void fc_made_ask(const fc_dot *d, const fc_dot_side *x) {
 static void loads(const fc_dot *d, const fc_dot_side *x) {
     fc_cuda_text *t = &d->g->t;
     for (uint32_t a = 0; a < d->g->k->accesses.len; a++) {
-        const unsigned bytes = FC_CUDA_EIGHT * fc_cuda_bytes(d->g->k, a);
+        const unsigned bytes = group_bytes(d, a);
         if (!is_load(d, a)) continue;
         fc_cuda_indent(t);
         if (fc_made_comes(d, x, a)) {
             char type[48];
-            snprintf(type, sizeof type, "fc_vec<%s, %d, %u>", storage(d, a), FC_CUDA_EIGHT,
-                     bytes < 16 ? bytes : 16);
+            snprintf(type, sizeof type, "fc_vec<%s, %u, %u>", storage(d, a),
+                     fc_cuda_tile_group(d->tile), bytes < 16 ? bytes : 16);
             fc_str_printf(t->out, "const %s q%u = *(const %s *)", type, (unsigned)a, type);
             raw_at(d, x, a);
             fc_str_add(t->out, ";\n");
-            if (bytes != FC_CUDA_EIGHT) continue;
+            if (d->tile->bytes || bytes != FC_CUDA_EIGHT) continue;
             fc_cuda_indent(t);
             snprintf(type, sizeof type, "fc_vec<unsigned int, 2, 8>");
             fc_str_printf(t->out, "const %s w%u = *(const %s *)", type, (unsigned)a, type);
@@ -165,7 +174,7 @@ static void loads(const fc_dot *d, const fc_dot_side *x) {
 /* The f32 whose rounding is an operand, or that is one; FC_NOVAL: there is none. */
 static fc_val float_of(const fc_dot *d, const fc_dot_side *x) {
     const fc_val narrow = fc_mma_narrow_of(d, x->value);
-    if (narrow == x->value) return narrow;
+    if (narrow == x->value) return d->half == FUSEC_F64 ? FC_NOVAL : narrow;
     return fc_cuda_rounds(&d->g->t, narrow) ? d->g->code.ins.at[narrow].a : FC_NOVAL;
 }
 
@@ -174,7 +183,7 @@ static bool put_bytes(const fc_dot *d, const fc_dot_side *x, fc_val of, unsigned
                       const char *kept) {
     fc_cuda_text *t = &d->g->t;
     const fc_instr *i = of == FC_NOVAL ? NULL : &d->g->code.ins.at[of], *from;
-    if (!i || i->op != FC_OP_CVT) return false;
+    if (!i || i->op != FC_OP_CVT || !fc_is_half(d->half)) return false;
     from = &d->g->code.ins.at[i->a];
     const uint32_t a = (uint32_t)from->imm;
     if (from->op != FC_OP_LOAD || !fc_cuda_of_byte(i, from) || !fc_made_comes(d, x, a))
@@ -182,10 +191,9 @@ static bool put_bytes(const fc_dot *d, const fc_dot_side *x, fc_val of, unsigned
     fc_cuda_line(t, "fc_vec<unsigned int, %u, %u> bits;", n / 2, 2 * n);
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int e = 0; e < %u; e++) {", n / 2);
-    fc_cuda_line(t, "bits.e[e] = fc_%s_bytes(w%u.e[e / 2], e %% 2, %s)%s%s;",
-                 d->half == FUSEC_F16 ? "f16" : "bf16", (unsigned)a,
-                 fc_is_signed((fusec_dtype)from->dtype) ? "true" : "false", kept ? " & " : "",
-                 kept ? kept : "");
+    fc_cuda_line(t, "bits.e[e] = fc_%s_bytes(w%u.e[e / 2], e %% 2, %s)%s%s;", fc_dot_feed(d),
+                 (unsigned)a, fc_is_signed((fusec_dtype)from->dtype) ? "true" : "false",
+                 kept ? " & " : "", kept ? kept : "");
     fc_cuda_line(t, "}");
     return true;
 }
@@ -200,7 +208,12 @@ void fc_made_group(const fc_dot *d, const fc_dot_side *x, unsigned n, const char
     const fc_val of = float_of(d, x);
     if (put_bytes(d, x, of, n, kept)) return;
     fc_made_slice(d, x, of != FC_NOVAL ? of : fc_mma_narrow_of(d, x->value));
-    fc_cuda_line(t, "fc_vec<%s, %u, 16> made;", of != FC_NOVAL ? "float" : "unsigned short", n);
+    fc_cuda_line(t, "fc_vec<%s, %u, 16> made;",
+                 of != FC_NOVAL         ? "float"
+                 : d->half == FUSEC_F64 ? "double"
+                 : d->half == FUSEC_I8  ? "unsigned char"
+                                        : "unsigned short",
+                 n);
     fc_cuda_group_open(g, &gr);
     fc_cuda_indent(t);
     fc_str_add(t->out, "made.e[e] = ");
@@ -210,12 +223,17 @@ void fc_made_group(const fc_dot *d, const fc_dot_side *x, unsigned n, const char
         fc_mma_put_bits(d, x->value);
     fc_str_add(t->out, ";\n");
     fc_cuda_line(t, "}");
-    fc_cuda_line(t, "fc_vec<unsigned int, %u, %u> bits;", n / 2, 2 * n);
+    const bool whole = !fc_is_half(d->half); /* elements are stored as they are made */
+    const unsigned words = n * (whole ? fc_dtypes[d->half].bytes : 2) / 4;
+    fc_cuda_line(t, "fc_vec<unsigned int, %u, %u> bits;", words, 4 * words);
     fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int e = 0; e < %u; e++)", n / 2);
-    if (of != FC_NOVAL)
+    fc_cuda_line(t, "for (int e = 0; e < %u; e++)", words);
+    if (whole)
+        fc_cuda_line(t, "    bits.e[e] = ((const fc_vec<unsigned int, %u, 16> &)made).e[e]%s%s;",
+                     words, kept ? " & " : "", kept ? kept : "");
+    else if (of != FC_NOVAL)
         fc_cuda_line(t, "    bits.e[e] = fc_%s_pair(made.e[2 * e], made.e[2 * e + 1])%s%s;",
-                     d->half == FUSEC_F16 ? "f16" : "bf16", kept ? " & " : "", kept ? kept : "");
+                     fc_dot_feed(d), kept ? " & " : "", kept ? kept : "");
     else
         fc_cuda_line(t,
                      "    bits.e[e] = (made.e[2 * e] | (unsigned int)made.e[2 * e + 1] << 16)%s%s;",
@@ -229,7 +247,7 @@ static fc_blocks_turn turn_of(const fc_dot *d, const fc_dot_side *x, char who[64
     if (idle) snprintf(who, 64, "thread >= %u && ", idle);
     if (lines < down)
         snprintf(who + strlen(who), 64 - strlen(who), "%s_line < %u && ", x->name, lines);
-    return (fc_blocks_turn){FC_CUDA_EIGHT, turns_of(d, x), down, who};
+    return (fc_blocks_turn){fc_cuda_tile_group(d->tile), turns_of(d, x), down, who};
 }
 
 static void make(const fc_dot *d, const fc_dot_side *x) {
@@ -241,9 +259,9 @@ static void make(const fc_dot *d, const fc_dot_side *x) {
     loads(d, x);
     fc_blocks_values(d, x, &turn);
     fc_cuda_line(t, "const unsigned int kept = there ? ~0u : 0u;");
-    fc_made_group(d, x, FC_CUDA_EIGHT, "kept");
-    fc_cuda_line(t, "*(fc_vec<unsigned int, %d, 16> *)(stage + %u + %s_to + u * %u) = bits;",
-                 FC_CUDA_EIGHT / 2, x->from, x->name, fc_dot_lines_of_turn(d, x) * x->line);
+    fc_made_group(d, x, fc_cuda_tile_group(d->tile), "kept");
+    fc_cuda_line(t, "*(fc_vec<unsigned int, 4, 16> *)(stage + %u + %s_to + u * %u) = bits;",
+                 x->from, x->name, fc_dot_lines_of_turn(d, x) * x->line);
     fc_cuda_line(t, "}");
     fc_made_slice(d, x, x->value);
     advance(d, x, false);
@@ -263,7 +281,7 @@ void fc_made_make(const fc_dot *d) {
     fc_cuda_text *t = &d->g->t;
     const unsigned stages = d->g->cls->cuda.dot_stages;
     fc_cuda_line(t, "if (step >= -1 && step + 1 < steps) {");
-    fc_cuda_line(t, "unsigned short *const stage = all + %s;", FC_PLANT(dot_made, "fill", "made"));
+    fc_cuda_line(t, "%s *const stage = all + %s;", d->type, FC_PLANT(dot_made, "fill", "made"));
     for (int s = 0; s < 2; s++)
         if (fc_cuda_is_made(d->x[s].reads)) ask_blocks(d, &d->x[s]);
     fc_cuda_line(t, "fc_brought<%u>();", fc_cuda_tile_ahead(d->g->cls) - 1);

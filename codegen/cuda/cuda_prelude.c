@@ -189,6 +189,9 @@ static void code_sections(const fc_cuda_gen *g) {
     put(g, FC_CUH_sine, half && angles);
     put(g, FC_CUH_in_order, fc_cuda_is_piped(g->cls));
     put(g, FC_CUH_tensor, fc_cuda_on_tensor_cores(g->cls));
+    put(g, FC_CUH_tf32, g->cls->cuda.kind == FC_CUDA_DOT && fc_cuda_tile_of(g->cls)->bytes == 4);
+    put(g, FC_CUH_doubles, g->cls->cuda.kind == FC_CUDA_DOT && fc_cuda_tile_of(g->cls)->bytes == 8);
+    put(g, FC_CUH_bytes, g->cls->cuda.kind == FC_CUDA_DOT && fc_cuda_tile_of(g->cls)->bytes == 1);
     put(g, FC_CUH_pair_f16, f16 && fc_cuda_on_tensor_cores(g->cls));
     put(g, FC_CUH_pair_bf16, bf16 && fc_cuda_on_tensor_cores(g->cls));
     put(g, FC_CUH_bytes_f16, f16 && fc_cuda_on_tensor_cores(g->cls) && takes_bytes(g));

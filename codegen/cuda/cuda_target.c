@@ -39,9 +39,13 @@ static fusec_status emit_joined(const fc_machine *m, const fc_joined *j, const c
                                      : fc_cuda_emit_flash(j, name, out, e);
 }
 
-/* A clock of an SM: 2,048 products of 16 bits, or 128 instructions. */
+/* A clock of an SM: 2,048 products of 16 bits, twice as many of 8, half as many of f32, 128 of f64,
+ * or 128 instructions. */
 static uint32_t products(const fc_class *cls) {
-    return fc_cuda_on_tensor_cores(cls) ? 16 : 1;
+    if (cls->cuda.kind == FC_CUDA_FLASH) return 16;
+    if (!fc_cuda_on_tensor_cores(cls)) return 1;
+    const unsigned bytes = fc_cuda_tile_bytes(fc_cuda_tile_of(cls));
+    return bytes == 8 ? 1 : 32 / bytes;
 }
 
 /* Tensor cores take operands that are in memory 2 to 3 times as fast as those that threads compute

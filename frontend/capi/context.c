@@ -21,7 +21,7 @@ static fusec_status take_options(const fusec_options *from, fusec_options *o) {
     if (o->threads < 0)
         return fc_report_text(FUSEC_INVALID, "fusec_context_new: options.threads is %d",
                               o->threads);
-    if (o->mode & ~(unsigned)(FUSEC_MODE_FAST | FUSEC_MODE_WIDE16))
+    if (o->mode & ~(unsigned)(FUSEC_MODE_FAST | FUSEC_MODE_WIDE16 | FUSEC_MODE_TF32))
         return fc_report_text(FUSEC_INVALID,
                               "fusec_context_new: options.mode has unknown bits (0x%x)", o->mode);
     if (!o->device_alloc != !o->device_free)

@@ -56,7 +56,7 @@ static fusec_status compile(fusec_graph *g, unsigned flags, fusec_program **out,
 }
 
 fusec_status fusec_graph_mode(fusec_graph *g, unsigned mode) {
-    static const unsigned licences = FUSEC_MODE_FAST | FUSEC_MODE_WIDE16;
+    static const unsigned licences = FUSEC_MODE_FAST | FUSEC_MODE_WIDE16 | FUSEC_MODE_TF32;
     if (!g) return fc_report_text(FUSEC_INVALID, "fusec_graph_mode: the graph is NULL");
     if (mode & ~licences)
         return fc_report_text(FUSEC_INVALID, "fusec_graph_mode: unknown bits (0x%x)", mode);

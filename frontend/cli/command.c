@@ -70,14 +70,14 @@ static const struct {
 } licences[] = {
     {"contract", FC_MODE_CONTRACT}, {"reassoc", FC_MODE_REASSOC}, {"recip", FC_MODE_RECIP},
     {"nnan", FC_MODE_NNAN},         {"ninf", FC_MODE_NINF},       {"nsz", FC_MODE_NSZ},
-    {"approx", FC_MODE_APPROX},     {"wide16", FC_MODE_WIDE16},
+    {"approx", FC_MODE_APPROX},     {"wide16", FC_MODE_WIDE16},   {"tf32", FC_MODE_TF32},
 };
 
-/* The licences of --fast=LIST; without a list all but wide16. */
+/* The licences of --fast=LIST; without a list all but wide16 and tf32. */
 static fusec_status fast_mode(const char *list, uint32_t *mode, fc_error *e) {
     if (!list) {
         for (size_t i = 0; i < FC_COUNT(licences); i++)
-            if (licences[i].bits != FC_MODE_WIDE16) *mode |= licences[i].bits;
+            if (!(licences[i].bits & (FC_MODE_WIDE16 | FC_MODE_TF32))) *mode |= licences[i].bits;
         return FUSEC_OK;
     }
     const char *names[FC_COUNT(licences) + 1] = {0};
@@ -90,7 +90,7 @@ static fusec_status fast_mode(const char *list, uint32_t *mode, fc_error *e) {
         if (i == FC_COUNT(licences)) {
             fusec_status s = fc_fail(e, FUSEC_USAGE,
                                      "--fast takes contract, reassoc, recip, nnan, ninf, nsz, "
-                                     "approx or wide16, not `%.*s`",
+                                     "approx, wide16 or tf32, not `%.*s`",
                                      n > 60 ? 60 : (int)n, p);
             fc_add_suggestion(e, p, n, names, "--fast=");
             return s;

@@ -14,7 +14,7 @@ static const struct {
 } mode_flags[] = {
     {"contract", FUSEC_MODE_CONTRACT}, {"reassoc", FUSEC_MODE_REASSOC}, {"recip", FUSEC_MODE_RECIP},
     {"nnan", FUSEC_MODE_NNAN},         {"ninf", FUSEC_MODE_NINF},       {"nsz", FUSEC_MODE_NSZ},
-    {"approx", FUSEC_MODE_APPROX},
+    {"approx", FUSEC_MODE_APPROX},     {"tf32", FUSEC_MODE_TF32},
 };
 
 static void bad_attribute(fc_checker *c, const fc_attr *a) {
@@ -35,7 +35,7 @@ static unsigned fast_list(fc_checker *c, const fc_attr *a) {
         if (flag) continue;
         fc_diag *d = fc_c_error(c, FUSEC_UNKNOWN_NAME, e->at, "%s is no flag of @fast",
                                 fc_c_quote(c, e->at));
-        fc_diag_help(d, "the flags are contract, reassoc, recip, nnan, ninf, nsz and approx");
+        fc_diag_help(d, "the flags are contract, reassoc, recip, nnan, ninf, nsz, approx and tf32");
     }
     return mode;
 }

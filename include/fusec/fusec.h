@@ -175,7 +175,8 @@ enum {
     FUSEC_MODE_NSZ = 32,     /* the sign of a zero does not matter */
     FUSEC_MODE_APPROX = 64,  /* approximate functions */
     FUSEC_MODE_FAST = 127,   /* all of the above */
-    FUSEC_MODE_WIDE16 = 128  /* f16 and bf16 values stay f32 inside a kernel */
+    FUSEC_MODE_WIDE16 = 128, /* f16 and bf16 values stay f32 inside a kernel */
+    FUSEC_MODE_TF32 = 1024   /* operands of f32 products may be rounded to 11 bits */
 };
 
 /* `options` may be NULL. What they leave out comes from the environment (FUSEC_DEVICE,

@@ -219,6 +219,35 @@ static inline double fc_emu_log10(double v) {
 }
 #define log10 fc_emu_log10
 
+/* Of bytes, along k: lines of 128. */
+template <int WIDE, typename X, typename Y>
+static void fc_emu_group_bytes(int *const *sums, const unsigned char *left,
+                               const unsigned char *right, unsigned first) {
+    const unsigned lane = fc_emu_linear() % 32, warp = fc_emu_linear() / 32 % 4;
+    const auto at = [](unsigned line, unsigned in) {
+        return line * 128 + (in / 16 % 8 ^ line % 8) * 16 + in % 16;
+    };
+    for (unsigned i = 0; i < 4u * WIDE; i++) {
+        const unsigned row = warp * 16 + lane / 4 + i % 4 / 2 * 8,
+                       column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+        unsigned sum = (unsigned)*sums[i];
+        for (unsigned k = first; k < first + 32; k++)
+            sum += (unsigned)((int)(X)left[at(row, k)] * (int)(Y)right[at(column, k)]);
+        *sums[i] = (int)sum;
+    }
+}
+#define FC_EMU_GROUP(name, X, Y)                                                                   \
+    template <int WIDE, bool LEFT_BY_K, bool RIGHT_BY_K>                                           \
+    static void name(int *const *sums, const unsigned char *left, const unsigned char *right,      \
+                     unsigned first) {                                                             \
+        fc_emu_group_bytes<WIDE, X, Y>(sums, left, right, first);                                  \
+    }
+FC_EMU_GROUP(fc_group_product_s8_s8, signed char, signed char)
+FC_EMU_GROUP(fc_group_product_s8_u8, signed char, unsigned char)
+FC_EMU_GROUP(fc_group_product_u8_s8, unsigned char, signed char)
+FC_EMU_GROUP(fc_group_product_u8_u8, unsigned char, unsigned char)
+#undef FC_EMU_GROUP
+
 static inline float fc_f16_value(unsigned short h);
 
 /* ---- tensor cores: pieces of lines in shared memory, and their products --------------------- */
@@ -299,6 +328,87 @@ static inline void fc_product_bf16(float &c0, float &c1, float &c2, float &c3,
                                    const unsigned (&x)[4], unsigned y0, unsigned y1) {
     fc_emu_product(c0, c1, c2, c3, x, y0, y1,
                    [](unsigned short h) { return __uint_as_float((unsigned)h << 16); });
+}
+/* Rounded to nearest, halves away from zero, as a device does; the products of eight are exact. */
+template <int N> static void fc_pieces(unsigned (&r)[N], const float *line) {
+    fc_emu_pieces(r, (const unsigned short *)line, false);
+}
+template <int N> static void fc_tf32(unsigned (&r)[N]) {
+    for (int i = 0; i < N; i++)
+        r[i] = (r[i] & 0x7f800000u) == 0x7f800000u ? r[i] : (r[i] + 0x1000u) & ~0x1fffu;
+}
+static inline void fc_product_tf32(float &c0, float &c1, float &c2, float &c3,
+                                   const unsigned (&x)[4], unsigned y0, unsigned y1) {
+    const unsigned lane = fc_emu_linear() % 32;
+    fc_emu_shown *board = fc_emu_board[fc_emu_linear() / 32];
+    double sum[4] = {c0, c1, c2, c3};
+    for (unsigned half = 0; half < 2; half++) {
+        memcpy(board[lane].row[half], &x[half], 4);
+        memcpy(board[lane].row[half] + 2, &x[half + 2], 4);
+    }
+    memcpy(board[lane].column, &y0, 4);
+    memcpy(board[lane].column + 2, &y1, 4);
+    __syncwarp();
+    for (unsigned c = 0; c < 4; c++)
+        for (unsigned k = 0; k < 8; k++) {
+            float left, right;
+            memcpy(&left, board[lane / 4 * 4 + k % 4].row[c / 2] + k / 4 * 2, 4);
+            memcpy(&right, board[(lane % 4 * 2 + c % 2) * 4 + k % 4].column + k / 4 * 2, 4);
+            sum[c] += (double)left * (double)right;
+        }
+    __syncwarp();
+    c0 = (float)sum[0], c1 = (float)sum[1], c2 = (float)sum[2], c3 = (float)sum[3];
+}
+/* Sums of 32 bits that wrap. */
+template <int N> static void fc_pieces(unsigned (&r)[N], const unsigned char *line) {
+    fc_emu_pieces(r, (const unsigned short *)line, false);
+}
+template <typename X, typename Y>
+static void fc_emu_bytes(int &c0, int &c1, int &c2, int &c3, const unsigned (&x)[4], unsigned y0,
+                         unsigned y1) {
+    const unsigned lane = fc_emu_linear() % 32;
+    fc_emu_shown *board = fc_emu_board[fc_emu_linear() / 32];
+    unsigned sum[4] = {(unsigned)c0, (unsigned)c1, (unsigned)c2, (unsigned)c3};
+    for (unsigned half = 0; half < 2; half++) {
+        memcpy(board[lane].row[half], &x[half], 4);
+        memcpy(board[lane].row[half] + 2, &x[half + 2], 4);
+    }
+    memcpy(board[lane].column, &y0, 4);
+    memcpy(board[lane].column + 2, &y1, 4);
+    __syncwarp();
+    for (unsigned c = 0; c < 4; c++)
+        for (unsigned k = 0; k < 32; k++) {
+            const fc_emu_shown *left = &board[lane / 4 * 4 + k / 4 % 4],
+                               *right = &board[(lane % 4 * 2 + c % 2) * 4 + k / 4 % 4];
+            const unsigned at = k / 16 * 4 + k % 4;
+            sum[c] += (unsigned)((int)((const X *)left->row[c / 2])[at] *
+                                 (int)((const Y *)right->column)[at]);
+        }
+    __syncwarp();
+    c0 = (int)sum[0], c1 = (int)sum[1], c2 = (int)sum[2], c3 = (int)sum[3];
+}
+#define FC_EMU_BYTES(name, X, Y)                                                                   \
+    static inline void name(int &c0, int &c1, int &c2, int &c3, const unsigned (&x)[4],            \
+                            unsigned y0, unsigned y1) {                                            \
+        fc_emu_bytes<X, Y>(c0, c1, c2, c3, x, y0, y1);                                             \
+    }
+FC_EMU_BYTES(fc_product_s8_s8, signed char, signed char)
+FC_EMU_BYTES(fc_product_s8_u8, signed char, unsigned char)
+FC_EMU_BYTES(fc_product_u8_s8, unsigned char, signed char)
+FC_EMU_BYTES(fc_product_u8_u8, unsigned char, unsigned char)
+#undef FC_EMU_BYTES
+static inline void fc_product_f64(double &c0, double &c1, double &c2, double &c3,
+                                  const double (&x)[2], double y) {
+    static thread_local double shown[32][32][3];
+    const unsigned lane = fc_emu_linear() % 32;
+    double(*board)[3] = shown[fc_emu_linear() / 32], *sum[4] = {&c0, &c1, &c2, &c3};
+    board[lane][0] = x[0], board[lane][1] = x[1], board[lane][2] = y;
+    __syncwarp();
+    for (unsigned c = 0; c < 4; c++)
+        for (unsigned k = 0; k < 4; k++)
+            *sum[c] = fma(board[lane / 4 * 4 + k][c / 2],
+                          board[(lane % 4 * 2 + c % 2) * 4 + k][2], *sum[c]);
+    __syncwarp();
 }
 static inline unsigned fc_settled(unsigned v) {
     return v;

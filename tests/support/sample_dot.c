@@ -89,6 +89,34 @@ void fc_dot_batch_ref(const int64_t *s, void *const *arg, const uint64_t *scalar
                     in_order(true, x + (b * s[0] + i) * s[2], y + (b * s[1] + j) * s[2], s[2]);
 }
 
+/* x[k,i].T @ (y[k,j] * z[j]) in f64, and half of it */
+void fc_dot_doubles(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    space(k, FC_SCHED_DOT, 2, 1, s);
+    fc_val x = input(k, t, FUSEC_F64, 2, DIMS(s[2], s[0]), AXES(2, 0)),
+           y = input(k, t, FUSEC_F64, 2, DIMS(s[2], s[1]), AXES(2, 1)),
+           z = input(k, t, FUSEC_F64, 1, DIMS(s[1]), AXES(1)),
+           sum = fc_kernel_contract(k, x, op2(k, FC_OP_mul, y, z), 0);
+    output(k, t, FUSEC_F64, 2, DIMS(s[0], s[1]), AXES(0, 1), sum);
+    output(k, t, FUSEC_F64, 2, DIMS(s[0], s[1]), AXES(0, 1),
+           op2(k, FC_OP_mul, sum, fc_val_const(&k->code, FUSEC_F64, 0.5)));
+}
+void fc_dot_doubles_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    const double *x = arg[0], *y = arg[1], *z = arg[2];
+    double *r = arg[3], *half = arg[4], *a = room(s[2]), *b = room(s[2]);
+    for (int64_t i = 0; i < s[0]; i++)
+        for (int64_t j = 0; j < s[1]; j++) {
+            for (int64_t k = 0; k < s[2]; k++) {
+                a[k] = x[k * s[0] + i];
+                b[k] = y[k * s[1] + j] * z[j];
+            }
+            r[i * s[1] + j] = in_order(true, a, b, s[2]);
+            half[i * s[1] + j] = 0.5 * r[i * s[1] + j];
+        }
+    free(a);
+    free(b);
+}
+
 /* q[k,i].T @ r[j,k].T of bytes, in 64 bits, over two axes of k */
 void fc_dot_bytes(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
     space(k, FC_SCHED_DOT, 2, 2, DIMS(s[0], s[1], s[2], fc_dim_const(t, 3)));
@@ -109,6 +137,65 @@ void fc_dot_bytes_ref(const int64_t *s, void *const *arg, const uint64_t *scalar
                     sum += q[(c * s[2] + k) * s[0] + i] * r[(j * s[2] + k) * 3 + c];
             y[i * s[1] + j] = sum;
         }
+}
+
+/* x[i,k] @ y[j,k].T of i8 and u8 in 64 bits; x[k,i].T @ y[k,j] of u8 and i8, of which 32 bits are
+ * looked at, times s[j]; x[i,k] @ (y[k,j] - z[j]), whose differences wrap in i8. */
+static void build_bytes(fc_kernel *k, fc_dimtab *t, const fc_dim *s, bool across, bool made) {
+    space(k, FC_SCHED_DOT, 2, 1, s);
+    fc_val x = input(k, t, across ? FUSEC_U8 : FUSEC_I8, 2,
+                     across ? DIMS(s[2], s[0]) : DIMS(s[0], s[2]),
+                     across ? AXES(2, 0) : AXES(0, 2)),
+           y = input(k, t, across || made ? FUSEC_I8 : FUSEC_U8, 2,
+                     across || made ? DIMS(s[2], s[1]) : DIMS(s[1], s[2]),
+                     across || made ? AXES(2, 1) : AXES(1, 2)),
+           z = input(k, t, across ? FUSEC_F32 : FUSEC_I8, 1, DIMS(s[1]), AXES(1));
+    if (made) y = op2(k, FC_OP_sub, y, z);
+    fc_val sum = fc_kernel_contract(k, fc_val_cast(&k->code, x, FUSEC_I64),
+                                    fc_val_cast(&k->code, y, FUSEC_I64), 0);
+    if (across)
+        sum = op2(k, FC_OP_mul,
+                  fc_val_cast(&k->code, fc_val_cast(&k->code, sum, FUSEC_I32), FUSEC_F32), z);
+    output(k, t, across ? FUSEC_F32 : FUSEC_I64, 2, DIMS(s[0], s[1]), AXES(0, 1), sum);
+}
+static void bytes_ref(const int64_t *s, void *const *arg, bool across, bool made) {
+    const uint8_t *x = arg[0], *y = arg[1];
+    for (int64_t i = 0; i < s[0]; i++)
+        for (int64_t j = 0; j < s[1]; j++) {
+            int64_t sum = 0;
+            for (int64_t k = 0; k < s[2]; k++) {
+                const uint8_t left = x[across ? k * s[0] + i : i * s[2] + k],
+                              right = y[across || made ? k * s[1] + j : j * s[2] + k],
+                              less = made ? ((const uint8_t *)arg[2])[j] : 0;
+                sum += (across ? left : (int8_t)left) *
+                       (across || made ? (int8_t)(right - less) : right);
+            }
+            if (across)
+                ((float *)arg[3])[i * s[1] + j] = (float)(int32_t)sum * ((const float *)arg[2])[j];
+            else
+                ((int64_t *)arg[3])[i * s[1] + j] = sum;
+        }
+}
+void fc_dot_bytes_lines(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    build_bytes(k, t, s, false, false);
+}
+void fc_dot_bytes_lines_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    bytes_ref(s, arg, false, false);
+}
+void fc_dot_bytes_across(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    build_bytes(k, t, s, true, false);
+}
+void fc_dot_bytes_across_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    bytes_ref(s, arg, true, false);
+}
+void fc_dot_bytes_made(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    build_bytes(k, t, s, false, true);
+}
+void fc_dot_bytes_made_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    bytes_ref(s, arg, false, true);
 }
 
 static double whole(uint16_t bf16) {
@@ -262,4 +349,61 @@ void fc_dot_halves_scaled_ref(const int64_t *s, void *const *arg, const uint64_t
                     whole(x[i * s[2] + k]) * whole(fc_sample_bf16(q[k * s[1] + j] * whole(z[j])));
             r[i * s[1] + j] = (float)sum;
         }
+}
+
+/* ---- f32 that may be rounded ----------------------------------------------------------------- */
+
+/* x[i,k] @ y[k,j], and maximum with z[j], of f32 as they are; x[k,i].T @ y[j,k].T; x[i,k] and
+ * y[j,k] that are scaled by the row, so that they are made. All are next to small whole numbers, to
+ * which tensor cores round them: sums of those are exact in any order. */
+static void build_words(fc_kernel *k, fc_dimtab *t, const fc_dim *s, bool across, bool made) {
+    k->tf32 = true;
+    space(k, FC_SCHED_DOT, 2, 1, s);
+    fc_val x = input(k, t, FUSEC_F32, 2, across ? DIMS(s[2], s[0]) : DIMS(s[0], s[2]),
+                     across ? AXES(2, 0) : AXES(0, 2)),
+           y = input(k, t, FUSEC_F32, 2, across || made ? DIMS(s[1], s[2]) : DIMS(s[2], s[1]),
+                     across || made ? AXES(1, 2) : AXES(2, 1)),
+           z = input(k, t, FUSEC_F32, 1, DIMS(s[1]), AXES(1));
+    if (made) y = op2(k, FC_OP_mul, y, z);
+    if (made) x = op2(k, FC_OP_mul, x, f32(k, 2));
+    fc_val sum = fc_kernel_contract(k, x, y, 0);
+    if (!made) sum = op2(k, FC_OP_maximum, sum, z);
+    output(k, t, FUSEC_F32, 2, DIMS(s[0], s[1]), AXES(0, 1), sum);
+}
+static double of_word(float x) {
+    return rint((double)x);
+}
+static void words_ref(const int64_t *s, void *const *arg, bool across, bool made) {
+    const float *x = arg[0], *y = arg[1], *z = arg[2];
+    float *r = arg[3];
+    for (int64_t i = 0; i < s[0]; i++)
+        for (int64_t j = 0; j < s[1]; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < s[2]; k++)
+                sum += of_word(x[across ? k * s[0] + i : i * s[2] + k]) * (made ? 2 : 1) *
+                       of_word(y[across || made ? j * s[2] + k : k * s[1] + j]) *
+                       (made ? of_word(z[j]) : 1);
+            r[i * s[1] + j] = made || sum > (double)z[j] ? (float)sum : z[j];
+        }
+}
+void fc_dot_words(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    build_words(k, t, s, false, false);
+}
+void fc_dot_words_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    words_ref(s, arg, false, false);
+}
+void fc_dot_words_across(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    build_words(k, t, s, true, false);
+}
+void fc_dot_words_across_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    words_ref(s, arg, true, false);
+}
+void fc_dot_words_made(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    build_words(k, t, s, false, true);
+}
+void fc_dot_words_made_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    words_ref(s, arg, false, true);
 }

@@ -11,6 +11,7 @@
 
 FC_DOT_SAMPLE(layer);
 FC_DOT_SAMPLE(batch);
+FC_DOT_SAMPLE(doubles);
 FC_DOT_SAMPLE(bytes);
 FC_DOT_SAMPLE(halves);
 FC_DOT_SAMPLE(halves_turned);
@@ -18,5 +19,11 @@ FC_DOT_SAMPLE(halves_across);
 FC_DOT_SAMPLE(halves_made);
 FC_DOT_SAMPLE(halves_made_turned);
 FC_DOT_SAMPLE(halves_scaled);
+FC_DOT_SAMPLE(bytes_lines);
+FC_DOT_SAMPLE(bytes_across);
+FC_DOT_SAMPLE(bytes_made);
+FC_DOT_SAMPLE(words);
+FC_DOT_SAMPLE(words_across);
+FC_DOT_SAMPLE(words_made);
 
 #endif

@@ -550,7 +550,11 @@ const fc_sample fc_samples[] = {
     {"normalize_outer",    2, false, false, 0, build_normalize_outer, ref_normalize_outer},
     {"product_layer",      3, false, false, 0, fc_dot_layer, fc_dot_layer_ref},
     {"product_batch",      3, false, false, 0, fc_dot_batch, fc_dot_batch_ref},
+    {"product_doubles",    3, false, false, 0, fc_dot_doubles, fc_dot_doubles_ref},
     {"product_bytes",      3, false, false, 0, fc_dot_bytes, fc_dot_bytes_ref},
+    {"product_bytes_lines", 3, false, false, 0, fc_dot_bytes_lines, fc_dot_bytes_lines_ref},
+    {"product_bytes_across", 3, false, false, 0, fc_dot_bytes_across, fc_dot_bytes_across_ref},
+    {"product_bytes_made", 3, false, false, 0, fc_dot_bytes_made, fc_dot_bytes_made_ref},
     {"product_halves",     3, false, false, 0, fc_dot_halves, fc_dot_halves_ref},
     {"product_halves_turned", 3, false, false, 0, fc_dot_halves_turned, fc_dot_halves_turned_ref},
     {"product_halves_across", 3, false, false, 0, fc_dot_halves_across, fc_dot_halves_across_ref},
@@ -558,9 +562,16 @@ const fc_sample fc_samples[] = {
     {"product_halves_made_turned", 3, false, false, 0, fc_dot_halves_made_turned,
      fc_dot_halves_made_turned_ref},
     {"product_halves_scaled", 3, false, false, 0, fc_dot_halves_scaled, fc_dot_halves_scaled_ref},
+    {"product_words",      3, false, false, 0, fc_dot_words, fc_dot_words_ref},
+    {"product_words_across", 3, false, false, 0, fc_dot_words_across, fc_dot_words_across_ref},
+    {"product_words_made", 3, false, false, 0, fc_dot_words_made, fc_dot_words_made_ref},
 };
 /* clang-format on */
 const size_t fc_nsamples = FC_COUNT(fc_samples);
+
+bool fc_sample_rounds(const fc_sample *s) {
+    return strstr(s->name, "words") != NULL;
+}
 
 const fc_sample *fc_sample_find(const char *name) {
     for (size_t i = 0; i < fc_nsamples; i++)

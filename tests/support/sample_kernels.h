@@ -31,6 +31,8 @@ typedef struct fc_sample {
 
 extern const fc_sample fc_samples[];
 extern const size_t fc_nsamples;
+/* Whether its reference is what tensor cores make of f32 that they round. */
+bool fc_sample_rounds(const fc_sample *s);
 const fc_sample *fc_sample_find(const char *name); /* NULL if there is none */
 
 typedef struct fc_sample_run {

@@ -26,6 +26,14 @@ static double real_value(uint64_t h, bool specials) {
     return ((double)(h >> 12) * 0x1p-51 - 1) * scale[h & 7]; /* [-1, 1) of that size */
 }
 
+/* f32 next to small whole numbers, which they are when they are rounded to 11 bits. */
+static void fill_near(uint64_t arg, size_t n, float *data) {
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t h = noise(arg, i);
+        data[i] = ((float)(h % 9) - 4.0f) * (1 + (h >> 20 & 1 ? 0x1p-14f : -0x1p-14f));
+    }
+}
+
 static void fill(fusec_dtype t, uint64_t arg, size_t n, bool specials, void *data) {
     for (size_t i = 0; i < n; i++) {
         const uint64_t h = noise(arg, i);
@@ -80,7 +88,9 @@ static fusec_status make_arrays(fc_sample_run *run, fc_error *e) {
         run->data[i] = array(run->bytes[i]);
         run->want[i] = arg->written ? array(run->bytes[i]) : run->data[i];
         if (!run->data[i] || !run->want[i]) return fc_oom(e);
-        if (!arg->written)
+        if (!arg->written && arg->dtype == FUSEC_F32 && fc_sample_rounds(run->sample))
+            fill_near(i, run->elements[i], run->data[i]);
+        else if (!arg->written)
             fill((fusec_dtype)arg->dtype, i, run->elements[i], run->sample->specials, run->data[i]);
     }
     float p = 1.25f;

@@ -48,6 +48,84 @@ FC_PRODUCT(fc_product_bf16, "bf16")
 #undef FC_PRODUCT
 #endif
 
+// Elements of four bytes, of k half as many: f32 of which tensor cores look at the first eleven
+// digits, so that they are rounded before. The registers of pieces of lines across k: one and two
+// are how far the second and third are from the first.
+//@ tf32
+FC_INLINE void fc_words_across(unsigned int (&r)[2], const float *at, unsigned int one, unsigned int) {
+    r[0] = __float_as_uint(at[0]), r[1] = __float_as_uint(at[one]);
+}
+FC_INLINE void fc_words_across(unsigned int (&r)[4], const float *at, unsigned int one, unsigned int two) {
+    r[0] = __float_as_uint(at[0]), r[1] = __float_as_uint(at[one]);
+    r[2] = __float_as_uint(at[two]), r[3] = __float_as_uint(at[one + two]);
+}
+#ifndef FC_EMULATE
+template <int N> FC_INLINE void fc_pieces(unsigned int (&r)[N], const float *line) {
+    fc_pieces(r, (const unsigned short *)line);
+}
+template <int N> FC_INLINE void fc_tf32(unsigned int (&r)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r[i]) : "f"(__uint_as_float(r[i])));
+}
+FC_INLINE void fc_product_tf32(float &c0, float &c1, float &c2, float &c3,
+                               const unsigned int (&x)[4], unsigned int y0, unsigned int y1) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
+        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1));
+}
+#endif
+
+// Elements of one byte, of k twice as many: integers, whose sums wrap. The registers of 16 lines
+// across k by 32 of it: a lane of four has elements 4 l, ... of k, of which pieces of 16 bits have two
+// and two; of the upper half of those lanes in turned order, so that eight lines meet each bank once.
+// Even rows (columns) are one piece, odd ones the other.
+//@ bytes
+FC_INLINE unsigned int fc_byte_line(unsigned int lane) {
+    return lane / 16 * 16 + lane % 8 / 2 * 4 + (lane / 8 % 2 ^ lane % 8 / 4) * 2 + lane % 2;
+}
+template <bool ROWS>
+FC_INLINE void fc_bytes_turned(unsigned int (&r)[4], const unsigned char *line, unsigned int lane) {
+    const unsigned int even = lane % 4 < 2 ? 0x6420 : 0x2064, odd = lane % 4 < 2 ? 0x7531 : 0x3175;
+    unsigned int q[4];
+    fc_pieces_turned(q, (const unsigned short *)line);
+    r[0] = __byte_perm(q[0], q[1], even), r[3] = __byte_perm(q[2], q[3], odd);
+    r[ROWS ? 1 : 2] = __byte_perm(q[0], q[1], odd);
+    r[ROWS ? 2 : 1] = __byte_perm(q[2], q[3], even);
+}
+#ifndef FC_EMULATE
+template <int N> FC_INLINE void fc_pieces(unsigned int (&r)[N], const unsigned char *line) {
+    fc_pieces(r, (const unsigned short *)line);
+}
+#define FC_PRODUCT(name, x_type, y_type)                                                           \
+    FC_INLINE void name(int &c0, int &c1, int &c2, int &c3, const unsigned int(&x)[4],             \
+                        unsigned int y0, unsigned int y1) {                                        \
+        asm("mma.sync.aligned.m16n8k32.row.col.s32." x_type "." y_type                             \
+            ".s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                 \
+            : "+r"(c0), "+r"(c1), "+r"(c2), "+r"(c3)                                               \
+            : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1));                       \
+    }
+FC_PRODUCT(fc_product_s8_s8, "s8", "s8")
+FC_PRODUCT(fc_product_s8_u8, "s8", "u8")
+FC_PRODUCT(fc_product_u8_s8, "u8", "s8")
+FC_PRODUCT(fc_product_u8_u8, "u8", "u8")
+#undef FC_PRODUCT
+#endif
+
+// Elements of f64: 16 rows by 4 of k are two of a thread, 4 of k by 8 columns one. Each result is a
+// chain of fma, in order of k.
+//@ doubles
+#ifndef FC_EMULATE
+FC_INLINE void fc_product_f64(double &c0, double &c1, double &c2, double &c3, const double (&x)[2],
+                              double y) {
+    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%0, %1, %2, %3};"
+        : "+d"(c0), "+d"(c1), "+d"(c2), "+d"(c3)
+        : "d"(x[0]), "d"(x[1]), "d"(y));
+}
+#endif
+
 // Two neighbours, each rounded once.
 //@ pair_f16
 FC_INLINE unsigned int fc_f16_pair(float a, float b) {

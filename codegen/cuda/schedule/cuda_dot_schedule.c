@@ -3,11 +3,12 @@
  * of them for all SMs, or enough parts of k (cuda_dot_parts.c). As many blocks as run at the same
  * time walk over them: each has its own levels in the workspace.
  *
- * 16-bit operands go to tensor cores, whatever their sizes: which bits a result has must not depend
- * on how many others there are. So an axis of columns is any that one operand alone moves along,
- * the innermost of them; an axis of rows any that the other alone moves along; either may be
- * missing, and what remains is walked over tile by tile. Other products have an axis of both, the
- * innermost one among them; matrices too small for any tile go by columns. */
+ * 16-bit operands, and f32 that may be rounded, go to tensor cores, whatever their sizes: which
+ * bits a result has must not depend on how many others there are. So an axis of columns is any that
+ * one operand alone moves along, the innermost of them; an axis of rows any that the other alone
+ * moves along; either may be missing, and what remains is walked over tile by tile. Other products
+ * have an axis of both, the innermost one among them; matrices too small for any tile go by
+ * columns. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
 #include "codegen/blocks.h"
 #include "codegen/dot.h"
@@ -63,10 +64,10 @@ static bool is_one_along_k(const fc_nest *n, uint32_t a) {
 }
 
 static uint16_t reads_of(const fc_kernel *k, const fc_nest *n, fc_val operand, unsigned place,
-                         uint32_t align, bool tensor) {
+                         uint32_t align, const fc_cuda_tile *tensor) {
     const fc_instr *i = &k->code.ins.at[operand];
-    const uint32_t a = tensor ? fc_cuda_bare(&k->code, operand) : (uint32_t)i->imm;
-    const int by = tensor ? 8 : 4;
+    const uint32_t a = tensor ? fc_cuda_bare_of(tensor, &k->code, operand) : (uint32_t)i->imm;
+    const int by = tensor ? (int)fc_cuda_tile_group(tensor) : 4;
     if (a == UINT32_MAX) return FC_CUDA_BY_ONE;
     if (!tensor && (i->op != FC_OP_LOAD || fc_dtypes[i->dtype].bytes != 4 ||
                     i->dtype != k->reductions.at[0].dtype))
@@ -80,12 +81,13 @@ static uint16_t reads_of(const fc_kernel *k, const fc_nest *n, fc_val operand, u
 
 /* ---- operands that are computed -------------------------------------------------------------- */
 
-enum { MADE_BYTES = 8 }; /* of an element at most, of all arrays that it is made of */
+enum { LEAST_COPIED = 4 }; /* bytes at once */
+enum { MADE_BYTES = 8 };   /* of an element at most, of all arrays that it is made of */
 
-/* Whether arrays `uses` give eight neighbours along an axis all that they need by accesses of 8 or
- * 16 bytes, or stand. */
+/* Whether arrays `uses` give a group of neighbours along an axis all that they need by accesses of
+ * 4 to 16 bytes, or stand. */
 static bool comes_along(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
-                        const uint8_t *uses, unsigned axis, uint32_t align) {
+                        const fc_cuda_tile *t, const uint8_t *uses, unsigned axis, uint32_t align) {
     unsigned bytes = 0;
     bool blocks = false; /* indices: of reads that are one for a block */
     if (axis == n->np && n->nr != 1) return false;
@@ -93,9 +95,12 @@ static bool comes_along(const fc_kernel *k, const fc_nest *n, const fc_class *cl
         blocks |= uses[a] && !fc_cuda_is_memory(k, a);
         if (!uses[a] || !fc_cuda_is_memory(k, a) || !n->stride[(size_t)a * (n->np + n->nr) + axis])
             continue;
-        if (!fc_cuda_side_by_side(n, a, axis, align, FC_CUDA_EIGHT)) return false;
+        if (!fc_cuda_side_by_side(n, a, axis, align, (int)fc_cuda_tile_group(t)) ||
+            fc_cuda_tile_group(t) * fc_cuda_bytes(k, a) < LEAST_COPIED)
+            return false;
         bytes += fc_cuda_bytes(k, a);
     }
+    if (blocks && fc_cuda_tile_bytes(t) != 2) return false;
     return (bytes || blocks) && bytes <= MADE_BYTES &&
            bytes == fc_cuda_made_bytes(k, cls, uses, axis);
 }
@@ -157,13 +162,14 @@ static bool is_plain(const fc_kernel *k, const fc_nest *n, fc_val v, unsigned ax
 
 enum { PLAIN_DEPTH = 12 };
 
-static uint16_t made_of(const fc_kernel *k, const fc_nest *n, const fc_class *cls, fc_val operand,
-                        const uint8_t *uses, unsigned place, uint32_t align) {
+static uint16_t made_of(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                        const fc_cuda_tile *t, fc_val operand, const uint8_t *uses, unsigned place,
+                        uint32_t align) {
     if (n->nr != 1) return FC_CUDA_BY_ONE;
-    if (comes_along(k, n, cls, uses, n->np, align) &&
+    if (comes_along(k, n, cls, t, uses, n->np, align) &&
         is_plain(k, n, operand, n->np, align, PLAIN_DEPTH))
         return FC_CUDA_MADE_BY_K;
-    return place < n->np && comes_along(k, n, cls, uses, place, align) &&
+    return place < n->np && comes_along(k, n, cls, t, uses, place, align) &&
                    is_plain(k, n, operand, place, align, PLAIN_DEPTH)
                ? FC_CUDA_MADE_BY_PLACE
                : FC_CUDA_BY_ONE;
@@ -194,6 +200,7 @@ static unsigned raw_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *
  * known how they lie. */
 static unsigned stage_bytes(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                             const fc_dot_axes *of, const fc_cuda_tile *t) {
+    const unsigned each = fc_cuda_tile_bytes(t);
     unsigned bytes = 0;
     for (int s = 0; s < 2; s++) {
         const unsigned side = s ? fc_cuda_tile_columns(t) : fc_cuda_tile_rows(t),
@@ -201,9 +208,9 @@ static unsigned stage_bytes(const fc_kernel *k, const fc_nest *n, const fc_class
                        along = fc_cuda_tile_room(t, side, true),
                        across = fc_cuda_tile_room(t, side, false);
         if (t->piped && reads != FC_CUDA_BY_ONE)
-            bytes += 2 * (is_by_k(reads) ? along : across);
+            bytes += each * (is_by_k(reads) ? along : across);
         else
-            bytes += 2 * (along > across ? along : across) +
+            bytes += each * (along > across ? along : across) +
                      (t->piped ? 0 : raw_bytes(k, n, cls, of, t, s));
     }
     return bytes;
@@ -268,8 +275,8 @@ static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     if (t->piped && tiles * 8 >= m->sm_count * 7) may_split = false; /* each SM reads all it can */
     const int64_t span = may_split ? fc_cuda_dot_span(m, t, tiles, n->count) : n->count,
                   parts = n->count ? fc_ceil_div(n->count, span) : 1, items = tiles * parts,
-                  together =
-                      (int64_t)m->sm_count * (t->tensor && !t->group && !t->piped ? 2 : t->blocks);
+                  together = (int64_t)m->sm_count *
+                             (t->tensor && !t->group && !t->piped && t->blocks > 2 ? 2 : t->blocks);
     const unsigned levels = fc_dot_levels(n->count < span ? n->count : span, fc_cuda_tile_chunk(t)),
                    bytes = bytes_of(k, cls);
     cls->cuda.dot_tile = (uint16_t)tile;
@@ -348,14 +355,20 @@ static bool is_whole(const fc_nest *n, const fc_class *cls, const fc_cuda_tile *
            n->count <= t->depth && n->count * 2 > t->depth;
 }
 
-/* Whether a product can take a tile: groups are of one architecture alone, and need shared memory
- * for three steps, accumulators of 64 bits have registers in small tiles of chains only. */
+/* Whether a product can take a tile: groups are of one architecture alone, of bytes along k; they,
+ * and tiles that have an SM for themselves, need shared memory for three steps, others than the
+ * smallest for two; accumulators of 64 bits have registers in small tiles of chains only. */
 static bool may_take(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                      const fc_dot_axes *of, const fc_class *cls, fc_cuda_tile_size tile,
-                     bool tensor) {
+                     const fc_cuda_tile *tensor) {
     const fc_cuda_tile *t = &fc_cuda_tiles[tile];
-    if (t->tensor != tensor || !t->cost) return false;
-    if (t->group) return m->sm_major == GROUPS && !m->later && stages_for(m, k, n, cls, of, t) >= 3;
+    if (t->tensor != (tensor != NULL) || !t->cost || (tensor && t->bytes != tensor->bytes))
+        return false;
+    if (t->group && (m->sm_major != GROUPS || m->later)) return false;
+    if (t->group && t->bytes && !(is_by_k(cls->cuda.dot_left) && is_by_k(cls->cuda.dot_right)))
+        return false;
+    if (t->group || (t->bytes && t != tensor))
+        return stages_for(m, k, n, cls, of, t) >= (t->group || t->blocks == 1 ? 3 : 2);
     if (t->stages == 1 && !is_whole(n, cls, t)) return false;
     return tensor || tile == FC_CUDA_FMA_SMALL || bytes_of(k, cls) == 4;
 }
@@ -467,13 +480,18 @@ static fc_cuda_tile_size flat_of(const fc_machine *m, const fc_kernel *k, const 
 
 /* The one that takes least. */
 static fc_cuda_tile_size tile_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                                 const fc_dot_axes *of, const fc_class *cls, bool tensor,
-                                 uint32_t align) {
+                                 const fc_dot_axes *of, const fc_class *cls,
+                                 const fc_cuda_tile *tensor, uint32_t align) {
     fc_cuda_tile_size best = FC_CUDA_TILE_FLAT;
     double least = 0;
-    const fc_cuda_tile_size pipe = tensor ? pipe_of(m, k, n, of, cls, align) : NONE;
+    const fc_cuda_tile_size pipe =
+        tensor && !tensor->bytes ? pipe_of(m, k, n, of, cls, align) : NONE;
     if (pipe != NONE) return pipe;
-    if (tensor && side_of(cls, n, false) <= FLAT_ROWS) return flat_of(m, k, n, of, cls);
+    if (tensor && side_of(cls, n, false) <= FLAT_ROWS)
+        return tensor->bytes == 4   ? FC_CUDA_WORDS_FLAT
+               : tensor->bytes == 1 ? FC_CUDA_BYTES_FLAT
+               : tensor->bytes      ? FC_CUDA_DOUBLES_SMALL
+                                    : flat_of(m, k, n, of, cls);
     for (fc_cuda_tile_size i = 0; i < FC_CUDA_TILES; i++) {
         if (!may_take(m, k, n, of, cls, i, tensor)) continue;
         const double cost = fc_cuda_dot_cost(m, &fc_cuda_tiles[i], tiles_of(cls, n, i), n->count);
@@ -486,31 +504,54 @@ static fc_cuda_tile_size tile_of(const fc_machine *m, const fc_kernel *k, const 
 
 /* Operands that are read element by element so far may have another way, and more axes. */
 static void find_window(const fc_kernel *k, const fc_nest *n, const fc_dot_axes *of, uint32_t align,
-                        bool tensor, bool columns, fc_class *cls) {
+                        const fc_cuda_tile *tensor, bool columns, fc_class *cls) {
     uint16_t *reads = columns ? &cls->cuda.dot_right : &cls->cuda.dot_left,
              *also = columns ? &cls->cuda.dot_columns : &cls->cuda.dot_rows;
     const unsigned axis = columns ? cls->cuda.dot_across : cls->cuda.dot_axis;
     const fc_val value = k->reductions.at[0].value[columns != (bool)cls->cuda.dot_swapped];
-    if (*reads != FC_CUDA_BY_ONE) return;
-    *reads = fc_cuda_dot_window(k, n, value, axis, align, tensor);
+    if (*reads != FC_CUDA_BY_ONE || (tensor && fc_cuda_tile_bytes(tensor) != 2)) return;
+    *reads = fc_cuda_dot_window(k, n, value, axis, align, tensor != NULL);
     *also = (uint16_t)fc_cuda_dot_join(k, n, uses_of(cls, of, columns), uses_of(cls, of, !columns),
                                        axis);
+}
+
+/* The smallest tile of tensor cores that take such elements; NULL: there are none. */
+static const fc_cuda_tile *feed_of(const fc_machine *m, const fc_kernel *k, bool narrow) {
+    const uint8_t half = k->reductions.at[0].half;
+    if (m->sm_major < 8) return NULL;
+    if (half != FUSEC_BOOL)
+        return &fc_cuda_tiles[half == FUSEC_F32 ? FC_CUDA_WORDS_SMALL : FC_CUDA_TILE_SMALL];
+    return narrow && fc_dot_of_bytes(k) ? &fc_cuda_tiles[FC_CUDA_BYTES_SMALL] : NULL;
+}
+
+/* Those of f64 that add products as chains of fma do, one by one in order of k: of architectures
+ * where random and special values have shown it. */
+static const fc_cuda_tile *chains_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                     const fc_dot_axes *of) {
+    if (m->sm_major != GROUPS || m->later || k->reductions.at[0].dtype != FUSEC_F64 || n->nr != 1)
+        return NULL;
+    return n->extent[of->down] > FLAT_ROWS && n->extent[n->np - 1] > FLAT_ROWS
+               ? &fc_cuda_tiles[FC_CUDA_DOUBLES_SMALL]
+               : NULL;
 }
 
 fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                   uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *l,
                                   fc_error *e) {
     const fc_reduction *r = &k->reductions.at[0];
-    const bool tensor = r->half != FUSEC_BOOL && m->sm_major >= 8;
+    const bool narrow = fc_dot_has_bytes(k, n->count) || fc_dot_is_low(k);
+    const fc_cuda_tile *tensor = feed_of(m, k, narrow && n->nr == 1);
+    const bool any = tensor && tensor->bytes != 1; /* sums of integers are the same in any kernel */
     fc_dot_axes of;
-    FC_TRY((tensor ? fc_dot_find_accesses : fc_dot_find_axes)(k, n, arena, &of, e));
+    FC_TRY((any ? fc_dot_find_accesses : fc_dot_find_axes)(k, n, arena, &of, e));
+    if (!any && (!of.found || (n->extent[of.down] <= MATRIX && n->extent[n->np - 1] <= MATRIX)))
+        return FUSEC_OK;
+    cls->cuda.dot_narrow = narrow;
+    if (!tensor) tensor = chains_of(m, k, n, &of);
     if (tensor) {
         find_axes(&of, cls);
-        turn_over(m, n, cls);
+        if (!tensor->bytes) turn_over(m, n, cls);
     } else {
-        if (!of.found || (n->extent[of.down] <= MATRIX && n->extent[n->np - 1] <= MATRIX))
-            return FUSEC_OK;
-        cls->cuda.dot_narrow = fc_dot_has_bytes(k, n->count) || fc_dot_is_low(k);
         /* few columns: then they are the rows of a thin tile */
         const bool few = bytes_of(k, cls) == 4 && n->extent[n->np - 1] <= FLAT_ROWS;
         cls->cuda.dot_axis = (uint16_t)(few ? n->np - 1 : of.down);
@@ -522,11 +563,11 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
     cls->cuda.dot_left = reads_of(k, n, r->value[swapped], cls->cuda.dot_axis, align, tensor);
     cls->cuda.dot_right = reads_of(k, n, r->value[!swapped], cls->cuda.dot_across, align, tensor);
     if (tensor && cls->cuda.dot_left == FC_CUDA_BY_ONE)
-        cls->cuda.dot_left = made_of(k, n, cls, r->value[swapped], swapped ? of.right : of.left,
-                                     cls->cuda.dot_axis, align);
+        cls->cuda.dot_left = made_of(k, n, cls, tensor, r->value[swapped],
+                                     swapped ? of.right : of.left, cls->cuda.dot_axis, align);
     if (tensor && cls->cuda.dot_right == FC_CUDA_BY_ONE)
-        cls->cuda.dot_right = made_of(k, n, cls, r->value[!swapped], swapped ? of.left : of.right,
-                                      cls->cuda.dot_across, align);
+        cls->cuda.dot_right = made_of(k, n, cls, tensor, r->value[!swapped],
+                                      swapped ? of.left : of.right, cls->cuda.dot_across, align);
     for (int s = 0; s < 2; s++) find_window(k, n, &of, align, tensor, s, cls);
     cls->vector = group_of(k, n, cls, align);
     cls->wide = n->far;
@@ -537,14 +578,15 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
 
 fusec_status fc_cuda_dot_plain(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e) {
+    const fc_cuda_tile *const tensor = feed_of(m, k, false);
     fc_dot_axes of;
-    if (k->reductions.at[0].half == FUSEC_BOOL || m->sm_major < 8) return FUSEC_OK;
+    if (!tensor) return FUSEC_OK;
     FC_TRY(fc_dot_find_accesses(k, n, arena, &of, e));
     find_axes(&of, cls);
     cls->cuda.kind = FC_CUDA_DOT;
     cls->cuda.dot_left = cls->cuda.dot_right = FC_CUDA_BY_ONE;
     cls->vector = 1;
-    launch_of(m, k, n, &of, FC_CUDA_TILE_SMALL, false, cls, l);
+    launch_of(m, k, n, &of, (fc_cuda_tile_size)(tensor - fc_cuda_tiles), false, cls, l);
     return FUSEC_OK;
 }
 
@@ -552,10 +594,19 @@ bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest 
                          fc_launch *l) {
     static const struct {
         fc_cuda_tile_size from, to;
-    } smaller[] = {
-        {FC_CUDA_GROUP_LARGE, FC_CUDA_TILE_LARGE},  {FC_CUDA_GROUP_SMALL, FC_CUDA_TILE_LARGE},
-        {FC_CUDA_GROUP_NARROW, FC_CUDA_TILE_SMALL}, {FC_CUDA_TILE_LARGE, FC_CUDA_TILE_SMALL},
-        {FC_CUDA_FMA_LARGE, FC_CUDA_FMA_SMALL},     {FC_CUDA_FMA_WHOLE, FC_CUDA_FMA_SMALL}};
+    } smaller[] = {{FC_CUDA_GROUP_LARGE, FC_CUDA_TILE_LARGE},
+                   {FC_CUDA_GROUP_SMALL, FC_CUDA_TILE_LARGE},
+                   {FC_CUDA_GROUP_NARROW, FC_CUDA_TILE_SMALL},
+                   {FC_CUDA_TILE_LARGE, FC_CUDA_TILE_SMALL},
+                   {FC_CUDA_WORDS_WIDE, FC_CUDA_WORDS_LARGE},
+                   {FC_CUDA_WORDS_LARGE, FC_CUDA_WORDS_SMALL},
+                   {FC_CUDA_BYTES_GROUP_LARGE, FC_CUDA_BYTES_LARGE},
+                   {FC_CUDA_BYTES_GROUP_SMALL, FC_CUDA_BYTES_LARGE},
+                   {FC_CUDA_BYTES_GROUP_NARROW, FC_CUDA_BYTES_SMALL},
+                   {FC_CUDA_BYTES_LARGE, FC_CUDA_BYTES_SMALL},
+                   {FC_CUDA_DOUBLES_LARGE, FC_CUDA_DOUBLES_SMALL},
+                   {FC_CUDA_FMA_LARGE, FC_CUDA_FMA_SMALL},
+                   {FC_CUDA_FMA_WHOLE, FC_CUDA_FMA_SMALL}};
     fc_arena arena;
     fc_dot_axes of;
     fc_error e = {0};

@@ -8,14 +8,14 @@ from . import _core
 from ._device import CPU, name_of, number_of
 
 _MODES = {"strict": 0, "contract": 1, "reassoc": 2, "recip": 4, "nnan": 8, "ninf": 16, "nsz": 32, "approx": 64,
-          "fast": 127, "wide16": 128}
+          "fast": 127, "wide16": 128, "tf32": 1024}
 _TIERS = {"default": 0, "full": 1, "both": 2}
 
 
 def mode_of(value):
     """Bits of a mode's name, of several, or as they are."""
     if isinstance(value, int):
-        if not 0 <= value <= _MODES["fast"] | _MODES["wide16"]:
+        if value < 0 or value & ~sum(v for n, v in _MODES.items() if n != "fast"):
             raise ValueError(f"mode {value} is not known")
         return value
     names = [value] if isinstance(value, str) else list(value)
@@ -33,8 +33,8 @@ class Config:
 
     device: where new arrays are made: "cpu", "interp" (the interpreter in place of the CPU's compiler),
     "cuda" or "cuda:1". threads: of the CPU. cache_dir: for compiled kernels,
-    "" for none. mode: "strict", or a licence to round differently, or several of them ("fast" is all;
-    docs/semantics.md). tiers: "full" to wait for the best code at the first call.
+    "" for none. mode: "strict", or a licence to round differently, or several of them ("fast" is all
+    but wide16 and tf32; docs/semantics.md). tiers: "full" to wait for the best code at the first call.
 
     >>> sorted(fx.config.settings())
     ['cache_dir', 'device', 'mode', 'threads', 'tiers']

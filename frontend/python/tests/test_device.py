@@ -357,3 +357,27 @@ def test_attention_on_a_gpu(mode, causal, shape):
         got = f(q, k, v)
         assert float((got.double() - want).abs().max() / want.abs().max()) < most
         assert torch.equal(f(q, k, v), got)
+
+
+@pytest.mark.parametrize("shape", [(17, 24, 272)] if FAKE else [(17, 24, 272), (130, 140, 300), (640, 1024, 528)])
+def test_products_have_the_bits_of_a_cpu(shape):
+    """Of f64, whatever it has in it, and of integers, as they lie and turned; f32 inside its bound under `tf32`."""
+    n, m, k = shape
+    rng = np.random.default_rng(n)
+    special = np.array([0.0, -0.0, np.inf, np.nan, 5e-324, -2e-308, 1e308, -1e308, 1e-160, 1 + 2e-16])
+    x, y = rng.standard_normal((n, k)), rng.standard_normal((k, m))
+    x[3], y[:, 5] = special[rng.integers(0, 10, k)], special[rng.integers(4, 10, k)]
+    x[4:8] *= np.exp2(rng.integers(-900, 900, (4, 1)))
+    q = rng.integers(-128, 128, (n, k)).astype("i1")
+    p, u = rng.integers(-128, 128, (k, m)).astype("i1"), rng.integers(0, 256, (k, m)).astype("u1")
+    for a, b in ((x, y), (q, p), (q, u)):
+        want = np.asarray(fx.asarray(a) @ fx.asarray(b))
+        for left in (gpu(a), gpu(np.ascontiguousarray(a.T)).T):
+            for right in (gpu(b), gpu(np.ascontiguousarray(b.T)).T):
+                got = np.asarray(left @ right)
+                nan = np.isnan(want)
+                assert np.array_equal(nan, np.isnan(got)) and got[~nan].tobytes() == want[~nan].tobytes()
+    f, g = x[8:].astype("f4"), y[:, 6:].astype("f4")
+    got = np.asarray(fx.jit(lambda a, b: a @ b, mode="tf32")(gpu(f), gpu(g)))
+    most = np.abs(f).astype("f8") @ np.abs(g).astype("f8")
+    assert (np.abs(got - f.astype("f8") @ g.astype("f8")) <= (2**-10 + 2**-22 + (k / 4 + 8) * 2**-23) * most).all()
