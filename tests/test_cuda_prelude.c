@@ -22,8 +22,8 @@ static void put_all_but(const fc_cuh *others, size_t n, fc_str *out) {
 
 FC_TEST(cuda_prelude, nvrtc_takes_every_section) {
     if (FC_SANITIZED) FC_SKIP("NVRTC is not instrumented");
-    static const fc_cuh others[][2] = {{FC_CUH_index64, FC_CUH_fetch_last},
-                                       {FC_CUH_index32, FC_CUH_fetch}};
+    static const fc_cuh others[][3] = {{FC_CUH_index64, FC_CUH_fetch_last, FC_CUH_divisor64},
+                                       {FC_CUH_index32, FC_CUH_fetch, FC_CUH_divisor32}};
     fc_error e = {0};
     fc_nvrtc *n = NULL;
     if (fc_nvrtc_open(&fc_libc_alloc, &n, &e) != FUSEC_OK) FC_SKIP("no NVRTC");
