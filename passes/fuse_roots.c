@@ -323,7 +323,7 @@ static void find_operands(fc_graph *g, uint8_t *operand) {
                    through = fc_is_elementwise(i->op) || i->op == FC_OP_CAST ||
                              i->op == FC_OP_BITCAST || fc_is_view(i->op);
         for (int k = 0; k < i->nops; k++) {
-            bool blocks;
+            bool blocks = false;
             if (product ? !fc_is_read_in_blocks(g, fc_at(g, n)->src[k], &blocks)
                         : !through || !operand[n])
                 operand[fc_at(g, n)->src[k]] = 0;
