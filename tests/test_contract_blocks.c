@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_contract_blocks.c - products whose operand has scales by block of k: however they are
  * written they are one kernel, the same one, and every device has the bits of the oracle. */
+#include "codegen/cuda/cuda_facts.h"
 #include "frontend/lang/compile.h"
 #include "frontend/lang/parse.h"
 #include "passes/plan.h"
+#include "tests/support/cuda_machines.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/oracle_run.h"
 #include "tests/support/program_fixture.h"
@@ -470,4 +472,58 @@ FC_TEST(contract_blocks, texts_of_a_gpu) {
     }
     FC_EXPECT_EQ_I64(f.fake->misuse, 0);
     fake_machine_close(&f);
+}
+
+/* ---- strips ---------------------------------------------------------------------------------- */
+
+/* The ways in which both operands of the only product of a text without names are read; `from`:
+ * where its rows, axis 0, begin. */
+static void reads_from(const char *text, int64_t from, unsigned reads[2]) {
+    fc_graph g;
+    fc_error e = {0};
+    fc_plan *p = NULL;
+    fc_arena arena;
+    fc_nest nest;
+    fc_class cls = {0};
+    fc_launch launch = {0};
+    fc_dim bad;
+    int64_t syms[1] = {0}, values[256];
+    reads[0] = reads[1] = 0;
+    if (!compile(&g, text)) return;
+    fc_arena_init(&arena, &fc_libc_alloc);
+    FC_EXPECT_OK(fc_plan_build(&g, &(fc_pass_options){.verify = true}, &p, &e), &e);
+    if (p && p->steps.len == 1 && fc_dims_eval(&p->graph.dims, syms, values, &bad)) {
+        const fc_kernel *k = &p->steps.at[0]->kernel;
+        FC_EXPECT_OK(fc_nest_bind(k, values, &arena, &nest, &e), &e);
+        int64_t *offset = fc_arena_alloc(&arena, nest.naccess * sizeof *offset);
+        for (uint32_t a = 0; a < nest.naccess; a++)
+            offset[a] = nest.offset[a] + from * nest.stride[(size_t)a * (nest.np + nest.nr)];
+        nest.offset = offset;
+        FC_EXPECT_OK(
+            fc_cuda_target.schedule(&fc_cuda_h200, k, &nest, 256, &arena, &cls, &launch, &e), &e);
+        FC_EXPECT_EQ_U64(cls.cuda.kind, FC_CUDA_DOT);
+        reads[0] = cls.cuda.dot_swapped ? cls.cuda.dot_right : cls.cuda.dot_left;
+        reads[1] = cls.cuda.dot_swapped ? cls.cuda.dot_left : cls.cuda.dot_right;
+    }
+    fc_arena_free(&arena);
+    fc_plan_free(p);
+    fc_graph_free(&g);
+}
+
+/* Two rows in a byte: a group of eight begins at a whole byte, and at a whole access. */
+FC_TEST(contract_blocks, rows_of_a_strip_begin_at_whole_groups) {
+    static const char text[] = "export def f(q: u8[96, 48], w: f16[96, 40]) {\n"
+                               "    y[i in 0..96, j] = sum[k](f16(q[k, i//2] >> 4*(i%2) & 15) * "
+                               "w[k, j])\n    return y\n}\n";
+    static const int64_t whole[] = {0, 16, 48}, other[] = {1, 2, 8, 24};
+    unsigned reads[2];
+    for (size_t i = 0; i < FC_COUNT(whole); i++) {
+        reads_from(text, whole[i], reads);
+        FC_EXPECT_EQ_U64(reads[0], FC_CUDA_MADE_BY_PLACE);
+    }
+    for (size_t i = 0; i < FC_COUNT(other); i++) {
+        reads_from(text, other[i], reads);
+        FC_EXPECT_EQ_U64(reads[0], FC_CUDA_BY_ONE);
+        FC_EXPECT_EQ_U64(reads[1], FC_CUDA_BY_PLACE);
+    }
 }

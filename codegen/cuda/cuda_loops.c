@@ -9,19 +9,22 @@
  * tile    A block works on a square of two axes: what lies along the other one goes through shared
  *         memory, so that both sides are read and written in whole lines (cuda_tile.c).
  * thread  A thread has a row, lanes of the tree one after the other; of rows that end by data some
- * threads. rect    A thread has a rectangle of short rows, and loads once what they share. one A
- * chunk of FC_CHUNK elements is one warp's work: in turn u, lane t takes the elements u * FC_LANES
- * + 4t .. 4t + 3, so it has four neighbouring lanes of the tree. These join in the thread and by
- * shuffles, warps through shared memory: always aligned groups of 2^k in order, which are subtrees.
- * Loads that several phases need stay in registers. loop    The same, but every warp walks over a
- * span of chunks, which meet in a counter that is spread over its lanes. Spans of a split meet in
- * the workspace. ring    Parts of rows stream through shared memory; each phase has warps of its
- * own. cluster A row lies in the shared memory of a few blocks. Both: cuda_ring.c. outer   Threads
- * along x own neighbouring rows, `vector` of them each, so that every access of a warp is
- * contiguous; threads along y share them: each takes an aligned power-of-two span of runs, and what
- * they make of it meets in shared memory. scan    A thread has a row, or a block, whose threads
- * take a run each of a tile. dot     A block makes a tile of results in registers; operands pass
- * through shared memory, some steps of k ahead (cuda_dot.c). */
+ *         threads.
+ * rect    A thread has a rectangle of short rows, and loads once what they share.
+ * one     A chunk of FC_CHUNK elements is one warp's work: in turn u, lane t takes the elements
+ *         u * FC_LANES + 4t .. 4t + 3, so it has four neighbouring lanes of the tree. These join in
+ *         the thread and by shuffles, warps through shared memory: always aligned groups of 2^k in
+ *         order, which are subtrees. Loads that several phases need stay in registers.
+ * loop    The same, but every warp walks over a span of chunks, which meet in a counter that is
+ *         spread over its lanes. Spans of a split meet in the workspace.
+ * ring    Parts of rows stream through shared memory; each phase has warps of its own.
+ * cluster A row lies in the shared memory of a few blocks. Both: cuda_ring.c.
+ * outer   Threads along x own neighbouring rows, `vector` of them each, so that every access of a
+ *         warp is contiguous; threads along y share them: each takes an aligned power-of-two span
+ *         of runs, and what they make of it meets in shared memory.
+ * scan    A thread has a row, or a block, whose threads take a run each of a tile.
+ * dot     A block makes a tile of results in registers; operands pass through shared memory, some
+ *         steps of k ahead (cuda_dot.c). */
 #include "codegen/cuda/cuda_ring.h"
 #include "codegen/cuda/cuda_walk.h"
 

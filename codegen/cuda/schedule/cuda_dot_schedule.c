@@ -124,7 +124,7 @@ static bool is_read_at_once(const fc_kernel *k, const fc_nest *n, fc_val v, unsi
     for (unsigned i = 0; i < b.n; i++) {
         const fc_block_part *p = &b.part[i];
         if (!n->stride[(size_t)p->index * axes + axis]) continue;
-        if (inner || stride[axis]) return false;
+        if (inner || stride[axis] || n->offset[p->index] % TOGETHER) return false;
         inner = true;
         if (p->of < FC_CUDA_EIGHT) {
             if (TOGETHER % p->of || number_of(k, n, p->by) != 1) return false;
@@ -407,8 +407,8 @@ static bool can_fetch(const fc_kernel *k, const fc_nest *n, const fc_dot_axes *o
 
 /* Tiles whose warps fetch or multiply, each for itself, for up to so many rows, the widest first.
  * Columns that are made keep the fetchers busy, as what comes one by one does, so few rows are left
- * to single warps. More rows
- * than one group has are left to tiles that fetch together, if no columns are made. */
+ * to single warps. More rows than one group has are left to tiles that fetch together, if no
+ * columns are made. */
 enum { WIDTHS = 4, WIDE = 2 /* there have to be enough of these */ };
 typedef struct widths {
     int64_t rows;
