@@ -361,6 +361,19 @@ FC_TEST(cuda_emit, random_words_of_neighbours_are_one_block) {
     }
 }
 
+/* A thread that reads an operand element by element has the same row, or column, in each turn: its
+ * place is kept for a tile (fc_dot_begin_place). */
+FC_TEST(cuda_emit, threads_of_a_tile_keep_their_rows_and_columns) {
+    for (unsigned i = 0; i < FC_CUDA_TILES; i++) {
+        const fc_cuda_tile *t = &fc_cuda_tiles[i];
+        if (t->piped) continue;
+        FC_TRACE("tile %u", i);
+        FC_EXPECT_EQ_U64(fc_cuda_tile_threads(t) % fc_cuda_tile_rows(t), 0);
+        FC_EXPECT_EQ_U64(fc_cuda_tile_threads(t) % fc_cuda_tile_columns(t), 0);
+        FC_UNTRACE();
+    }
+}
+
 /* At every size, or a row of a product alone would have other bits than among others. */
 FC_TEST(cuda_emit, products_of_16_bits_are_for_tensor_cores) {
     static const struct {

@@ -60,7 +60,7 @@ void fc_dot_turn_place(const fc_dot *d, const fc_dot_side *x);
  * fetched, or of `each` from there on; `depth` < count: it exists. */
 void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each);
 /* Once a tile: of an operand through windows whose elements a thread reads one by one, at one row
- * (column), the offsets there; `fast` threads are side by side. */
+ * (column), the offsets there; `fast` threads are side by side, and all of them are a multiple. */
 void fc_dot_begin_place(const fc_dot *d, const fc_dot_side *x, unsigned fast);
 /* Once a kernel: what operands need that is the same everywhere. */
 void fc_dot_constants(const fc_dot *d);
