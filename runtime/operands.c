@@ -18,10 +18,19 @@ static bool is_product(const fc_ninfo *i) {
     return i->op == FC_OP_dot && i->axis_kind == FC_TREE_DOT;
 }
 
-static bool has_computed_operands(const fc_graph *g) {
+static bool stores(const fc_program *p, fc_node computed, int64_t elements, int64_t met) {
+    return p->device->target->stores(
+        &p->device->machine, (fusec_dtype)fc_at(&p->plan->graph, computed)->dtype, elements, met);
+}
+
+/* Whether some operand is computed that would be stored if it were as large as can be. */
+static bool may_store(const fc_program *p) {
+    const fc_graph *g = &p->plan->graph;
     for (fc_node n = 0; n < g->nodes.len; n++)
-        for (int k = 0; k < 2 && is_product(fc_at(g, n)); k++)
-            if (computed(g, fc_at(g, n)->src[k]) != FC_NONODE) return true;
+        for (int k = 0; k < 2 && is_product(fc_at(g, n)); k++) {
+            const fc_node x = computed(g, fc_at(g, n)->src[k]);
+            if (x != FC_NONODE && stores(p, x, INT64_MAX, INT64_MAX)) return true;
+        }
     return false;
 }
 
@@ -44,9 +53,7 @@ static bool pays(const fc_program *p, const int64_t *values) {
     for (fc_node n = 0; n < g->nodes.len; n++)
         for (int k = 0; k < 2 && is_product(fc_at(g, n)); k++) {
             const fc_node x = computed(g, fc_at(g, n)->src[k]);
-            if (x != FC_NONODE &&
-                p->device->target->stores(&p->device->machine, (fusec_dtype)fc_at(g, x)->dtype,
-                                          elements(g, x, values), met(g, n, k, values)))
+            if (x != FC_NONODE && stores(p, x, elements(g, x, values), met(g, n, k, values)))
                 return true;
         }
     return false;
@@ -55,8 +62,7 @@ static bool pays(const fc_program *p, const int64_t *values) {
 fusec_status fc_program_store_operands(fc_program *p, const fc_graph *g,
                                        const fc_program_options *o, fc_error *e) {
     fc_program_options own = *o;
-    if (!p->device->target->stores || o->unfused || o->store_operands ||
-        !has_computed_operands(&p->plan->graph))
+    if (!p->device->target->stores || o->unfused || o->store_operands || !may_store(p))
         return FUSEC_OK;
     own.store_operands = true;
     own.dump = NULL;

@@ -474,6 +474,38 @@ FC_TEST(contract_blocks, texts_of_a_gpu) {
     fake_machine_close(&f);
 }
 
+/* ---- two plans ------------------------------------------------------------------------------- */
+
+/* Many rows of 16 bits store what few compute again; of other dtypes there is no second plan. */
+FC_TEST(contract_blocks, a_second_plan_is_there_for_16_bits) {
+    static const char *const types[] = {"f16", "f32"};
+    static const int64_t few[] = {16, 4096}, many[] = {512, 4096}, weights[] = {4096, 4096};
+    fake_machine f;
+    if (!fake_machine_open(&f, FAKE("whole"))) return;
+    for (size_t i = 0; i < FC_COUNT(types); i++) {
+        char text[256];
+        fc_fixture x;
+        fc_program *p;
+        snprintf(text, sizeof text,
+                 "export def f(x: %s[m, k], q: i8[k, n]) {\n    return x @ %s(q)\n}\n", types[i],
+                 types[i]);
+        if (!fc_fixture_open(&x, "cuda")) continue;
+        fc_graph_free(&x.g);
+        if (compile(&x.g, text) && (p = fc_fixture_compile(&x))) {
+            fc_tensor in[] = {{.dtype = i ? FUSEC_F32 : FUSEC_F16, .rank = 2, .shape = few},
+                              {.dtype = FUSEC_I8, .rank = 2, .shape = weights}};
+            FC_EXPECT_EQ_U64(p->stored != NULL, i == 0);
+            FC_EXPECT_TRUE(fc_program_for(p, 2, in, 0, NULL) == p);
+            in[0].shape = many;
+            FC_EXPECT_TRUE(fc_program_for(p, 2, in, 0, NULL) == (i ? p : p->stored));
+            fc_fixture_close(&x, p);
+        } else {
+            fc_fixture_close(&x, NULL);
+        }
+    }
+    fake_machine_close(&f);
+}
+
 /* ---- strips ---------------------------------------------------------------------------------- */
 
 /* The ways in which both operands of the only product of a text without names are read; `from`:
