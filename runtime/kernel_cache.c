@@ -208,6 +208,7 @@ static fusec_status look_up(fc_making *x, struct fc_kcache *kc, size_t *missing,
     fusec_status s = fresh.slots ? FUSEC_OK : fc_oom(e);
     for (size_t i = 0; i < x->n && !s; i++) {
         fc_item *t = &x->items[i];
+        if (find(&fresh, t->key, x->d)) continue; /* before `interpreted` of it could be replaced */
         fc_variant *v = find_best(x, kc, t->key);
         const bool takes_long = v && v->tier && v->interpreted && x->meanwhile != FC_MEANWHILE_ANY;
         if (v && !takes_long) {
@@ -215,7 +216,6 @@ static fusec_status look_up(fc_making *x, struct fc_kcache *kc, size_t *missing,
             take(kc, v, t->w->out);
             continue;
         }
-        if (find(&fresh, t->key, x->d)) continue;
         t->v = fc_calloc(a, 1, sizeof *t->v);
         if (!t->v) {
             s = fc_oom(e);
@@ -244,20 +244,30 @@ static void take_over(const fc_making *x, struct fc_kcache *kc, const fc_item *t
     destroy(x->c, old);
 }
 
+static void take_all_over(const fc_making *x, struct fc_kcache *kc) {
+    for (size_t i = 0; i < x->n; i++) {
+        fc_item *t = &x->items[i];
+        if (!t->v || !t->interpreted) continue;
+        take_over(x, kc, t);
+        take(kc, t->v, t->w->out);
+        t->v = NULL;
+    }
+}
+
 static fusec_status get_locked(fc_making *x, struct fc_kcache *kc, fc_error *e) {
     size_t missing = 0;
     fusec_status s = look_up(x, kc, &missing, e);
     if (!s && missing) s = fc_kernels_make(x, missing, e);
+    if (!s) take_all_over(x, kc); /* first, as what is inserted may drive out what is idle */
     for (size_t i = 0; i < x->n; i++) {
         fc_item *t = &x->items[i];
         if (!t->v) continue;
-        if (!s && !t->interpreted && !insert(x->c, kc, t->v)) s = fc_oom(e);
+        if (!s && !insert(x->c, kc, t->v)) s = fc_oom(e);
         if (s) {
             fc_tier_forget(t->v->tier, t->v);
             if (t->loaded) x->d->ops->unload(x->d, t->v->code);
             fc_free(&x->c->config.alloc, t->v);
         } else {
-            if (t->interpreted) take_over(x, kc, t);
             take(kc, t->v, t->w->out);
         }
         t->v = NULL;

@@ -356,8 +356,6 @@ static bool interpret_first(fc_making *x, fc_compile_job *jobs, size_t njobs, fc
     return true;
 }
 
-/* Where the full code can't be begun, the quick one is left out (beside) or stays (after). Quick
- * texts are there before that, for compilers may take one after the other. */
 /* Kernels that were interpreted so far: their full code is under way. */
 static void mark_interpreted(const fc_making *x, fc_compile_job *jobs) {
     for (size_t i = 0; i < x->n; i++)
@@ -365,6 +363,8 @@ static void mark_interpreted(const fc_making *x, fc_compile_job *jobs) {
             jobs[x->items[i].job].has_full = true;
 }
 
+/* Where the full code can't be begun, the quick one is left out (beside) or stays (after). Quick
+ * texts are there before that, for compilers may take one after the other. */
 static void compile_jobs(fc_making *x, fc_compile_job *jobs, fc_str *quick_texts, size_t njobs) {
     fc_tier_order tiers = fc_tiers_for(x, njobs);
     if (interpret_first(x, jobs, njobs, tiers)) tiers = FC_ONE_TIER; /* of what is left */

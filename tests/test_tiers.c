@@ -280,6 +280,52 @@ FC_TEST(tiers, more_work_is_not_interpreted_as_little_was) {
     close_rig(&f, p);
 }
 
+static atomic_bool ends_at_variant;
+
+/* The full code is there as soon as memory is asked for the first kernel that is looked for, right
+ * after that of the table of all of them. */
+static void *end_at_variant(void *user, void *p, size_t size) {
+    static _Thread_local size_t last;
+    const bool now = last == 64 * sizeof(void *) && size == sizeof(fc_variant) && !p;
+    if (now && atomic_exchange(&ends_at_variant, false)) {
+        atomic_store(&full_waits, false);
+        settle();
+    }
+    if (atomic_load(&ends_at_variant) && size) last = size;
+    return fc_libc_alloc.fn(user, p, size);
+}
+
+/* Two kernels of a program have one code, whose full one comes between looking for the one and for
+ * the other: what was interpreted is not replaced twice. */
+FC_TEST(tiers, the_same_code_twice_is_looked_for_once) {
+    static const int64_t n = N;
+    fc_fixture f;
+    if (!open_rig_of_little(&f)) FC_SKIP("there is no LLVM");
+    fc_program *p = fc_fixture_compile(&f);
+    results x, first, one, two;
+    for (int i = 0; i < N; i++) x.y[i] = (float)i * 0.01f;
+    atomic_store(&full_waits, true);
+    FC_EXPECT_OK(call(p, &first, &f.e), &f.e);
+    FC_EXPECT_EQ_I64(atomic_load(&interpreted), 1);
+    fc_node u = gbin(&f.g, "u", FUSEC_F32, 1, gbd(&f.g, "m"), 0, 0);
+    fc_build_output(&f.g, "v",
+                    gb2(&f.g, FC_OP_mul, gb1(&f.g, FC_OP_sin, u), gb1(&f.g, FC_OP_exp, u)));
+    fc_program *q = fc_fixture_compile(&f);
+    fc_tensor in[2] = {{.dtype = FUSEC_F32, .rank = 1, .shape = &n, .data = x.y}}, out[2];
+    in[1] = out[0] = out[1] = in[0];
+    out[0].data = one.y;
+    out[1].data = two.y;
+    f.ctx->config.alloc.fn = end_at_variant;
+    f.device->interpreted_work = 1;
+    atomic_store(&ends_at_variant, true);
+    FC_EXPECT_OK(fc_program_run(q, NULL, 2, in, 0, NULL, 2, out, &f.e), &f.e);
+    FC_EXPECT_FALSE(atomic_load(&ends_at_variant));
+    FC_EXPECT_MEMEQ(one.y, first.y, sizeof first.y);
+    FC_EXPECT_MEMEQ(two.y, first.y, sizeof first.y);
+    fc_program_free(q);
+    close_rig(&f, p);
+}
+
 /* Calls in a loop go over to quick code when that would have been there. */
 FC_TEST(tiers, what_is_interpreted_often_has_quick_code) {
     fc_fixture f;
