@@ -6,6 +6,7 @@
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <cpuid.h>
 #include <immintrin.h>
+#include <stdatomic.h>
 
 #define TARGET __attribute__((target("sha,sse4.1")))
 
@@ -52,8 +53,14 @@ TARGET static void mix(uint32_t state[8], const uint8_t *block, size_t n) {
     _mm_storeu_si128((void *)(state + 4), _mm_alignr_epi8(dchg, feba, 8));
 }
 
+/* Asked once: a virtual machine takes longer to answer than a text of some KiB does. */
 fc_sha256_mix *fc_sha256_mix_here(void) {
-    return has_instructions() ? mix : fc_sha256_mix_plain;
+    static _Atomic(fc_sha256_mix *) known;
+    fc_sha256_mix *m = atomic_load_explicit(&known, memory_order_relaxed);
+    if (m) return m;
+    m = has_instructions() ? mix : fc_sha256_mix_plain;
+    atomic_store_explicit(&known, m, memory_order_relaxed);
+    return m;
 }
 
 #else
