@@ -18,8 +18,8 @@ fusec_status fc_interp_compile(const fc_kernel *k, fc_rewrite rewrite, const fc_
                                fc_interp **out, fc_error *e);
 
 /* `words` is a parameter block (codegen/nest.h) of a nest of class `cls`; of the extra words it
- * reads the count only. It can't fail: a run that gets no memory waits for its turn with the
- * memory that the fc_interp has. */
+ * reads the count, and where what is outside is reported. It can't fail: a run that gets no memory
+ * waits for its turn with the memory that the fc_interp has. */
 void fc_interp_run(const fc_interp *ip, const fc_class *cls, const int64_t *words, int64_t begin,
                    int64_t end);
 
