@@ -5,7 +5,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/cpuinfo.h"
 #include "runtime/thread.h"
@@ -142,11 +144,35 @@ static void prepare(void) {
     prepared = !pthread_atfork(wait_for_all, in_parent, in_child);
 }
 
-/* What is registered last runs first, and compilers register more as they first meet something: so
- * it is done several times for each. */
+#if defined(__linux__)
+/* What the C library runs at the end of a thread, and of the process when the thread ends that:
+ * before all that atexit knows, so also before what a compiler has registered meanwhile. Not
+ * everywhere. */
+extern int __cxa_thread_atexit_impl(void (*f)(void *), void *arg, void *dso) __attribute__((weak));
+extern char __dso_handle __attribute__((visibility("hidden")));
+
+static void at_the_end_of_main(void *none) {
+    (void)none;
+    at_the_end();
+}
+
+/* Of the first thread, which ends the process as a rule; others may end long before. */
+static void guard_main(void) {
+    static atomic_bool guarded;
+    if (!__cxa_thread_atexit_impl || syscall(SYS_gettid) != getpid()) return;
+    if (!atomic_exchange(&guarded, true))
+        __cxa_thread_atexit_impl(at_the_end_of_main, NULL, &__dso_handle);
+}
+#else
+static void guard_main(void) {}
+#endif
+
+/* For processes that another thread ends: what is registered last runs first, and compilers
+ * register more as they first meet something, so it is done several times for each. */
 void fc_background_guard_exit(const fc_device *d) {
     enum { ENOUGH = 16 };
     static atomic_int times[FC_DEV_INTERP + 1];
+    guard_main();
     if (atomic_fetch_add(&times[d->kind], 1) < ENOUGH) (void)atexit(at_the_end);
 }
 

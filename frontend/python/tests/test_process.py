@@ -81,6 +81,19 @@ def test_fork():
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
+@pytest.mark.parametrize("after", [0, 4, 8, 12, 16, 20])
+def test_ends_while_the_first_kernels_are_compiled(tmp_path, after):
+    # the compiler is opened and used by a thread that the end of the process waits for first
+    out = run(f"""
+import time
+import fusec as fx
+for i in range(3):
+    print(float((fx.exp(fx.asarray([0.0, 1.0])) + i)[0]))
+time.sleep({after / 1000})
+""", FUSEC_CACHE_DIR=str(tmp_path), FUSEC_TIERS="both")
+    assert out == ["1.0", "2.0", "3.0"]
+
+
 def test_threads_that_do_everything_at_once():
     """Briefly; scripts/campaign python does it for long."""
     stress = os.path.join(os.path.dirname(__file__), "stress.py")
