@@ -146,12 +146,25 @@ static fc_node followed(fc_graph *g, fc_node n, uint32_t rank) {
     return fc_build_reshape(g, n, rank, shape);
 }
 
+/* An end that is a number is that of all rows. */
+static bool of_one_shape(fc_graph *g, fc_node begin, fc_node end) {
+    bool same = fc_rank(g, begin) == fc_rank(g, end);
+    for (uint32_t i = 0; same && i < fc_rank(g, end); i++)
+        same = fc_same_size(g, fc_axis(g, begin, i), fc_axis(g, end, i));
+    return same || !fc_rank(g, end);
+}
+
 fc_node fc_build_ragged_rows(fc_graph *g, fc_op op, fc_node v, fc_node begin, fc_node end) {
     if (!fc_usable(g, v) || !fc_usable(g, begin) || !fc_usable(g, end)) return FC_NONODE;
     const uint32_t axis = fc_rank(g, begin), rank = axis + fc_rank(g, v);
     if (!fc_rank(g, v) || rank > g->limits.rank) {
         fc_fail(&g->error, FUSEC_BAD_AXIS, "rows of an array with %u axes, by bounds with %u",
                 (unsigned)fc_rank(g, v), (unsigned)axis);
+        return FC_NONODE;
+    }
+    if (!of_one_shape(g, begin, end)) {
+        fc_fail_types(g, FUSEC_SHAPE_MISMATCH, "ragged", begin, end,
+                      "where rows begin and where they end are of one shape");
         return FC_NONODE;
     }
     const fc_node first = followed(g, begin, axis + 1), last = followed(g, end, axis + 1);

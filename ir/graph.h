@@ -388,15 +388,15 @@ fc_node fc_build_sum_of_product(fc_graph *g, uint32_t n, const fc_node *factor, 
                                 uint64_t summed);
 /* a @ b as in NumPy: the last axis of a with the second to last of b, leading ones broadcast. */
 fc_node fc_build_matmul(fc_graph *g, fc_node a, fc_node b);
-/* "ik,kj->ij" as in NumPy; three and more operands from left to right. A letter twice in an operand
- * takes its diagonal. */
-/* A convolution without turning the filters, of x [n, c, ...] and w [m, c / groups, ...] (build_conv.c). For
- * each axis behind the first two: what stands around x is 0. */
+/* A convolution without turning the filters, of x [n, c, ...] and w [m, c / groups, ...]
+ * (build_conv.c). For each axis behind the first two: what stands around x is 0. */
 typedef struct fc_conv {
     int64_t stride[FC_MAX_RANK], dilation[FC_MAX_RANK], groups;
     fc_dim before[FC_MAX_RANK], after[FC_MAX_RANK];
 } fc_conv;
 fc_node fc_build_conv(fc_graph *g, fc_node x, fc_node w, const fc_conv *c);
+/* "ik,kj->ij" as in NumPy; three and more operands from left to right. A letter twice in an operand
+ * takes its diagonal. */
 fc_node fc_build_einsum(fc_graph *g, const char *text, uint32_t n, const fc_node *x);
 /* The other way: operand k of a dot before it was spread, and its labels, which are axes of the
  * domain. */

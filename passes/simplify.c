@@ -153,7 +153,9 @@ static fc_node make(simplifier *s, fc_ninfo n) {
             shorten_chain(s->g, &n);
             if (fc_at(s->g, n.src[0])->dtype == t) return fit(s->g, n.src[0], shape);
         }
-        if (s->fuel <= 0 || n.flags & FC_NODE_RAGGED || !(c = fc_rules_match(s->rules, s->g, &n, &m))) break;
+        if (s->fuel <= 0 || n.flags & FC_NODE_RAGGED ||
+            !(c = fc_rules_match(s->rules, s->g, &n, &m)))
+            break;
         s->fuel--;
         if (c->result[0].kind != FC_P_OP) return fit(s->g, build(s, c, 0, &m, t, n.shape), shape);
         if (!build_info(s, c, 0, &m, t, n.shape, &n)) return FC_NONODE;

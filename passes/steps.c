@@ -228,8 +228,7 @@ static const char *note_of(const fc_graph *g, const fc_region *r) {
     for (size_t i = 0; i < r->roots.len; i++)
         if (fc_at(g, r->roots.at[i].node)->flags & FC_NODE_PRODUCT)
             return "a sum of rounded products in the order of sums; written with @ or einsum, or "
-                   "with "
-                   "the licences reassoc and contract, it is a contraction";
+                   "with the licences reassoc and contract, it is a contraction";
     return "";
 }
 

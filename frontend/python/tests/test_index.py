@@ -286,3 +286,11 @@ def test_a_sparse_matrix_by_a_vector_and_a_matrix():
         fx.ragged(fx.asarray(x), fx.asarray([0, 1]), op="median")
     with pytest.raises(IndexError):
         np.asarray(fx.ragged(fx.asarray(x), fx.asarray([0, 21])))
+
+
+def test_rows_begin_and_end_in_one_shape():
+    x = fx.asarray([3.0, -1, 4, 1, 5])
+    assert fx.ragged(x, [0, 1, 2], 5).tolist() == [12.0, 9.0, 10.0]
+    for starts, ends in (([0, 1], [[2, 2], [5, 4]]), ([0, 1], [2, 3, 5]), (0, [1, 2])):
+        with pytest.raises(ValueError, match="where they end are of one shape"):
+            fx.ragged(x, starts, ends).tolist()
