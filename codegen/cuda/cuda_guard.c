@@ -13,6 +13,8 @@
  *   written as a difference from a zero that only the launch knows.
  * - a float that is nan or not negative, |x|, is taken to be above any negative constant, and to be
  *   no less than zero. So the constant of such a comparison is hidden.
+ * - a choice between two constants of f32, -0 and -1, is a conversion of 0 and -1, whose zero has
+ * no sign. So a -0 that stands beside another constant is hidden.
  *
  * In: instructions of legalised code. Out: their text. */
 #include "codegen/cuda/cuda.h"
@@ -86,7 +88,13 @@ static bool of_known_sign(const fc_cuda_text *t, fc_val v) {
     }
 }
 
+static bool is_minus_zero(const fc_instr *i) {
+    return i->op == FC_OP_CONST && i->dtype == FUSEC_F32 && (uint32_t)i->imm == 0x80000000u;
+}
+
 bool fc_cuda_guard_constant(const fc_cuda_text *t, const fc_instr *i, fc_val v) {
+    if (i->op == FC_OP_where && v != i->a && is_minus_zero(instr(t, v)))
+        return t->sign && instr(t, v == i->b ? i->c : i->b)->op == FC_OP_CONST;
     if (!t->sign || !fc_is_elementwise(i->op) || fc_ops[i->op].rule != FC_RULE_COMPARE)
         return false;
     if (instr(t, v)->op != FC_OP_CONST || instr(t, v)->dtype != FUSEC_F32) return false;
