@@ -116,7 +116,7 @@ set(fake_cuda ${CMAKE_BINARY_DIR}/bin/fake/libfake_cuda_whole.so)
 add_test(NAME stress.threads COMMAND fusec_stress threads interp 6)
 add_test(NAME stress.threads_cpu COMMAND fusec_stress threads cpu 6)
 add_test(NAME stress.soak COMMAND fusec_stress soak interp 16000)
-add_test(NAME stress.soak_cuda COMMAND fusec_stress soak cuda-dry 8000)
+add_test(NAME stress.soak_cuda COMMAND fusec_stress soak cuda-dry 24000)
 set_tests_properties(stress.threads stress.threads_cpu stress.soak stress.soak_cuda PROPERTIES TIMEOUT 300 COST 5)
 set_tests_properties(stress.soak_cuda PROPERTIES ENVIRONMENT
   "FUSEC_LIBCUDA_PATH=${fake_cuda};FUSEC_NVRTC_PATH=${fake_cuda}")
