@@ -73,7 +73,7 @@ def attention(q, k, v, /, *, mask=None, causal=False, scale=None):
     al., 2017).
 
     q [..., n, d], k [..., m, d], v [..., m, c]; result [..., n, c] of the dtype of v. `mask` broadcasts to [..., n, m]: where it
-    is False a key is not looked at, and numbers are added to the scores. `causal`: query i sees keys up to i. `scale` is
+    is False a key is not looked at, and numbers are added to the scores; a query that may look at no key is nan. `causal`: query i sees keys up to i. `scale` is
     1/sqrt(d) unless given. Of 16-bit floats the weights are computed in float32."""
     q, k, v = fx.asarray(q), fx.asarray(k), fx.asarray(v)
     s = fx.einsum("...nd,...md->...nm", q, k)
