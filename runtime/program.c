@@ -484,8 +484,7 @@ fusec_status fc_program_run(fc_program *p, fc_stream stream, uint32_t nin, const
                             fc_error *e) {
     fusec_status s;
     if (fc_ready_run(p, stream, nin, in, ndims, dims, nout, out, &s, e)) return s;
-    fc_program *q = fc_program_for(p, nin, in, ndims, dims);
-    if (q != p) return fc_program_run(q, stream, nin, in, ndims, dims, nout, out, e);
+    p = fc_program_for(p, nin, in, ndims, dims);
     return call(p, stream, nin, in, ndims, dims, nout, out, NULL, e);
 }
 

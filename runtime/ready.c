@@ -227,7 +227,7 @@ bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in,
             put_back(p, r, (first + k) % FC_READY_PLACES);
         if (found) return true;
     }
-    return false;
+    return p->stored && fc_ready_run(p->stored, s, nin, in, ndims, dims, nout, out, status, e);
 }
 
 void fc_ready_free_all(fc_program *p) {

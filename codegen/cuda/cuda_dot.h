@@ -24,11 +24,6 @@ void fc_dot_turn(const fc_dot *d);
 /* Where result c of a pass is, from the first one of the thread on. */
 unsigned fc_dot_place(const fc_dot *d, unsigned c);
 
-/* cuda_dot_ahead.c: whether operands are made before the products; makes them, and waits for the
- * other blocks. */
-bool fc_dot_any_ahead(const fc_dot *d);
-void fc_dot_make_ahead(const fc_dot *d);
-
 /* cuda_dot_split.c: of a product whose k is split. Which parts there are, where their partials are;
  * the part of a block; a partial to the workspace; whether all are there; they become results in
  * shared memory. */

@@ -221,8 +221,7 @@ static void strides(const fc_dot *d, const fc_dot_side *x, const char *name, uin
     }
 }
 
-static void name_of(const fc_dot *d, const fc_dot_side *x, uint32_t a, char name[16]) {
-    (void)d;
+static void name_of(const fc_dot_side *x, uint32_t a, char name[16]) {
     if (fc_cuda_is_made(x->reads))
         snprintf(name, 16, "%s_q%u", x->name, (unsigned)a);
     else
@@ -238,7 +237,7 @@ static void all_strides(const fc_dot *d) {
     fc_made_slice(d, y, y->value);
     for (uint32_t a = 0; makes(d) && a < d->g->k->accesses.len; a++) {
         if (!fc_made_comes(d, y, a)) continue;
-        name_of(d, y, a, name);
+        name_of(y, a, name);
         strides(d, y, name, a);
     }
 }
@@ -320,7 +319,7 @@ static bool is_shared(const fc_dot *d, uint32_t a) {
 static void ask_raw(const fc_dot *d, uint32_t a) {
     fc_cuda_text *t = &d->g->t;
     char name[16];
-    name_of(d, &d->x[1], a, name);
+    name_of(&d->x[1], a, name);
     begin_turns(d, &d->x[1], name, fc_dtypes[d->g->k->accesses.at[a].dtype].cuda);
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int i = 0; i < %u; i++)", sixteens(d, a));
