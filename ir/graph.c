@@ -216,7 +216,7 @@ static __attribute__((noinline)) bool grow_node_slots(fc_graph *g) {
 }
 
 static bool fold(fc_graph *g, const fc_ninfo *n, uint64_t *bits) {
-    bool candidate = fc_is_elementwise(n->op) || n->op == FC_OP_CAST || n->op == FC_OP_BITCAST;
+    bool candidate = fc_is_pointwise(n->op);
     if (!candidate) return false;
     uint64_t in[3] = {0};
     for (int i = 0; i < n->nops; i++) {

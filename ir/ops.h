@@ -163,6 +163,10 @@ extern const fc_op_info fc_ops[FC_OP_COUNT_];
 static inline bool fc_is_elementwise(int op) {
     return op >= FC_OP_FIRST_ELEMENTWISE && op < FC_OP_FIRST_REDUCTION;
 }
+/* Whether an element of the result is computed from those at its place: rows, and conversions. */
+static inline bool fc_is_pointwise(int op) {
+    return fc_is_elementwise(op) || op == FC_OP_CAST || op == FC_OP_BITCAST;
+}
 static inline bool fc_is_reduction(int op) {
     return op >= FC_OP_FIRST_REDUCTION && op < FC_OP_COUNT_;
 }

@@ -35,8 +35,7 @@ static bool is_plain(look *l, fc_list shape, fc_list map) {
 static bool is_array(fc_graph *g, fc_node n) {
     const fc_ninfo *i = fc_at(g, n);
     if (i->op == FC_OP_RESHAPE && !fc_reshape_is_free(g, n)) return is_array(g, i->src[0]);
-    return !fc_is_view(i->op) && !fc_is_elementwise(i->op) && i->op != FC_OP_CAST &&
-           i->op != FC_OP_BITCAST;
+    return !fc_is_view(i->op) && !fc_is_pointwise(i->op);
 }
 
 static bool push(look *l, fc_node n, fc_list map) {

@@ -21,7 +21,7 @@ void fc_plan_host_scalars(const fc_graph *g, uint8_t *host) {
         const fc_ninfo *i = fc_at(g, n);
         bool floats = fc_is_float((fusec_dtype)i->dtype);
         host[n] = i->op == FC_OP_CONST || i->op == FC_OP_DIM || i->op == FC_OP_INPUT;
-        if (i->op == FC_OP_CAST || i->op == FC_OP_BITCAST || fc_is_elementwise(i->op)) host[n] = 1;
+        if (fc_is_pointwise(i->op)) host[n] = 1;
         if (fc_rank(g, n)) host[n] = 0;
         for (int k = 0; k < i->nops && host[n]; k++) {
             host[n] = host[i->src[k]];

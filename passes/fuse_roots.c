@@ -320,8 +320,7 @@ static void find_operands(fc_graph *g, uint8_t *operand) {
     for (fc_node n = (fc_node)g->nodes.len; n-- > 0;) {
         const fc_ninfo *i = fc_at(g, n); /* nodes stay where they are */
         const bool product = i->op == FC_OP_dot,
-                   through = fc_is_elementwise(i->op) || i->op == FC_OP_CAST ||
-                             i->op == FC_OP_BITCAST || fc_is_view(i->op);
+                   through = fc_is_pointwise(i->op) || fc_is_view(i->op);
         for (int k = 0; k < i->nops; k++) {
             bool blocks = false;
             if (product ? !fc_is_read_in_blocks(g, fc_at(g, n)->src[k], &blocks)

@@ -90,7 +90,7 @@ static void look_at(look *l, fc_node n, unsigned depth) {
         l->window = true;
         return;
     }
-    const bool row = fc_is_elementwise(i->op) || i->op == FC_OP_CAST || i->op == FC_OP_BITCAST;
+    const bool row = fc_is_pointwise(i->op);
     if (!row) {
         l->large++;
         return;

@@ -181,7 +181,7 @@ static fc_node simplified(const fc_graph *src, fc_graph *dst, fc_node id, const 
     fc_ninfo n = fc_rewrite_info(src, id, map);
     s->g = dst;
     s->fuel = FUEL;
-    if (fc_is_elementwise(n.op) || n.op == FC_OP_CAST || n.op == FC_OP_BITCAST) return make(s, n);
+    if (fc_is_pointwise(n.op)) return make(s, n);
     if (n.op == FC_OP_PAIR && is_whole(s->g, &n)) return fc_at(s->g, n.src[0])->src[0];
     if (n.op == FC_OP_sum) return fc_sum_as_dot(dst, n, s->mode);
     /* a view of a broadcast constant is one too */

@@ -16,10 +16,6 @@
 
 enum { DEPTH = 8, NODES = 64 };
 
-static bool is_row(fc_op op) {
-    return fc_is_elementwise(op) || op == FC_OP_CAST || op == FC_OP_BITCAST;
-}
-
 /* ---- what a factor differs along ---------------------------------------------------------------
  */
 
@@ -44,7 +40,7 @@ static uint64_t axes_of(const fc_graph *g, fc_node n, unsigned depth, unsigned *
             mask |= (of >> fc_list_at(g, (fc_list)i->attr)[k] & 1) << k;
         return mask;
     }
-    if (!is_row((fc_op)i->op)) return own_axes(g, n, 0);
+    if (!fc_is_pointwise(i->op)) return own_axes(g, n, 0);
     for (int k = 0; k < i->nops; k++) mask |= axes_of(g, i->src[k], depth - 1, fuel);
     return mask;
 }
@@ -99,7 +95,7 @@ static fc_node narrow(fc_graph *g, fc_node n, unsigned depth, unsigned *fuel) {
     --*fuel;
     if (i.op == FC_OP_BROADCAST) return narrow_broadcast(g, &i);
     if (i.op == FC_OP_PERMUTE) return narrow_permute(g, &i, depth - 1, fuel);
-    if (is_row((fc_op)i.op)) return narrow_row(g, i, depth - 1, fuel);
+    if (fc_is_pointwise(i.op)) return narrow_row(g, i, depth - 1, fuel);
     return n;
 }
 

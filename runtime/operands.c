@@ -10,28 +10,11 @@
 /* The value behind the views of a product's operand, if it is computed: else FC_NONODE. */
 static fc_node computed(const fc_graph *g, fc_node n) {
     while (fc_is_view(fc_at(g, n)->op)) n = fc_at(g, n)->src[0];
-    const fc_op op = (fc_op)fc_at(g, n)->op;
-    return fc_is_elementwise(op) || op == FC_OP_CAST || op == FC_OP_BITCAST ? n : FC_NONODE;
+    return fc_is_pointwise(fc_at(g, n)->op) ? n : FC_NONODE;
 }
 
 static bool is_product(const fc_ninfo *i) {
     return i->op == FC_OP_dot && i->axis_kind == FC_TREE_DOT;
-}
-
-static bool stores(const fc_program *p, fc_node computed, int64_t elements, int64_t met) {
-    return p->device->target->stores(
-        &p->device->machine, (fusec_dtype)fc_at(&p->plan->graph, computed)->dtype, elements, met);
-}
-
-/* Whether some operand is computed that would be stored if it were as large as can be. */
-static bool may_store(const fc_program *p) {
-    const fc_graph *g = &p->plan->graph;
-    for (fc_node n = 0; n < g->nodes.len; n++)
-        for (int k = 0; k < 2 && is_product(fc_at(g, n)); k++) {
-            const fc_node x = computed(g, fc_at(g, n)->src[k]);
-            if (x != FC_NONODE && stores(p, x, INT64_MAX, INT64_MAX)) return true;
-        }
-    return false;
 }
 
 static int64_t elements(const fc_graph *g, fc_node n, const int64_t *values) {
@@ -48,12 +31,18 @@ static int64_t met(const fc_graph *g, fc_node n, int k, const int64_t *values) {
     return some ? all / some : 0;
 }
 
+/* Whether the target would store some operand that is computed, for these values of the dims; NULL:
+ * if all were as large as can be. */
 static bool pays(const fc_program *p, const int64_t *values) {
     const fc_graph *g = &p->plan->graph;
     for (fc_node n = 0; n < g->nodes.len; n++)
         for (int k = 0; k < 2 && is_product(fc_at(g, n)); k++) {
             const fc_node x = computed(g, fc_at(g, n)->src[k]);
-            if (x != FC_NONODE && stores(p, x, elements(g, x, values), met(g, n, k, values)))
+            if (x == FC_NONODE) continue;
+            const int64_t size = values ? elements(g, x, values) : INT64_MAX,
+                          others = values ? met(g, n, k, values) : INT64_MAX;
+            if (p->device->target->stores(&p->device->machine, (fusec_dtype)fc_at(g, x)->dtype,
+                                          size, others))
                 return true;
         }
     return false;
@@ -62,7 +51,7 @@ static bool pays(const fc_program *p, const int64_t *values) {
 fusec_status fc_program_store_operands(fc_program *p, const fc_graph *g,
                                        const fc_program_options *o, fc_error *e) {
     fc_program_options own = *o;
-    if (!p->device->target->stores || o->unfused || o->store_operands || !may_store(p))
+    if (!p->device->target->stores || o->unfused || o->store_operands || !pays(p, NULL))
         return FUSEC_OK;
     own.store_operands = true;
     own.dump = NULL;
