@@ -176,6 +176,10 @@ void fc_background_guard_exit(const fc_device *d) {
     if (atomic_fetch_add(&times[d->kind], 1) < ENOUGH) (void)atexit(at_the_end);
 }
 
+void fc_background_guard_main(void) {
+    guard_main();
+}
+
 int fc_background_running(void) {
     pthread_mutex_lock(&lock);
     const int n = undone;

@@ -32,5 +32,7 @@ int fc_background_running(void); /* in this process, with those that wait for th
 /* For the wait at the end of the process to come before the end of the device's compiler, it is
  * asked for when that has been loaded and used. */
 void fc_background_guard_exit(const fc_device *d);
+/* On the thread that main() runs in: its end waits too, also if other threads alone compile. */
+void fc_background_guard_main(void);
 
 #endif

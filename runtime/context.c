@@ -7,6 +7,7 @@
 
 #include "runtime/compile/dynlib.h"
 #include "runtime/compile/helper.h"
+#include "runtime/background.h"
 #include "runtime/call.h"
 #include "runtime/external.h"
 #include "runtime/kernel_cache.h"
@@ -126,6 +127,7 @@ static fusec_status open_trace(fc_context *c, fc_error *e) {
 
 fusec_status fc_context_new(const fc_config *config, fc_context **out, fc_error *e) {
     *out = NULL;
+    fc_background_guard_main();
     fc_context *c = fc_calloc(&config->alloc, 1, sizeof *c);
     if (!c) return fc_oom(e);
     c->config = *config;

@@ -203,3 +203,18 @@ def test_import_is_quick():
     out = run("import numpy, sys; before = set(sys.modules); import fusec; print(*set(sys.modules) - before)")
     others = {m for m in out if m.split(".")[0] != "fusec"}
     assert others <= {"array", "threading", "_weakrefset", "_threading_local"}
+
+
+@pytest.mark.parametrize("delay", [0, 5, 10, 15, 20, 30])
+def test_ends_while_what_other_threads_asked_for_is_compiled(delay, tmp_path):
+    """The first kernels of the process are asked for by a thread that is not the first one."""
+    assert run(f"""
+import threading, time
+import fusec as fx
+x, got = fx.asarray([0.0, 1.0]), []
+t = threading.Thread(target=lambda: got.append(float((fx.exp(x) * 2)[0])))
+t.start()
+t.join()
+print(*got)
+time.sleep({delay / 1000})
+""", FUSEC_CACHE_DIR=str(tmp_path)) == ["2.0"]
